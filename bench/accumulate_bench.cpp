@@ -1,7 +1,7 @@
-// Accumulated against large-batch: one window of 512 samples as k micro-batches, k = 1 … 64. Time per sample as the
-// ratio to k = 1 in interleaved rounds, bytes of the arena, and the bits in which parameters and state differ. Then every
-// optimizer at its default rate: the same for 8 micro-batches of 64, and the loss after as many samples in windows of 512, at
-// once and accumulated, and in windows of 64.
+// Accumulated against large-batch training: one window of 512 samples as k micro-batches, k = 1 … 64. Time per sample
+// relative to k = 1 in interleaved rounds, bytes of the arena, and the number of bits in which parameters and state differ.
+// Then, for every optimizer at its default rate, the same for 8 micro-batches of 64, and the loss after the same number of
+// samples in windows of 512, at once and accumulated, and in windows of 64.
 #include <cstdio>
 #include <string>
 
@@ -12,7 +12,7 @@ using namespace nets;
 
 namespace {
 
-/// Bits in which the parameters and the optimizer's states of two sessions differ.
+/// Returns the number of bits in which the parameters and the optimizer states of two sessions differ.
 template <class Session>
 long long differing_bits(const Session& one, const Session& other) {
   long long bits = 0;
@@ -49,7 +49,7 @@ void table(const char* name) {
 using Net = NetOf<Classifier<64, 128, 10>, i32>;
 constexpr std::int64_t window = 512, small = 64, windows = 60;
 
-/// Samples whose class is the place of the largest of their first ten values.
+/// Samples whose class is the index of the largest of their first ten values.
 struct Samples {
   std::vector<float> x = numbers(window * 64, 3);
   std::vector<std::int32_t> y;

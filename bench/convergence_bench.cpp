@@ -1,7 +1,7 @@
 // Which batch size? The digits, learned in small windows, in large ones at once, and in large ones accumulated from small
-// parts: loss by epoch, steps, time and bytes. Each at the rate, among those of a grid, that ends with the least
-// validation loss; means over 5 seeds, by which data are split and nets begin. Accuracy is that of a third part, the test.
-// Run where examples/data lies; `| tools/curves > docs/which-batch-size.svg` draws it.
+// parts: loss by epoch, steps, time and bytes. Each at the learning rate of a grid that ends with the lowest validation
+// loss; means over 5 seeds, which determine how the data is split and the nets are initialised. Accuracy is that on a third
+// part, the test set. Run it in the folder that contains examples/data; `| tools/curves > docs/which-batch-size.svg` draws it.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -42,7 +42,7 @@ struct Digits {
 struct Way {
   const char* name;
   std::int64_t window, micro_batch;
-  Scalar samples = 0.0;  ///< of each step's window; 0: all windows are as long
+  Scalar samples = 0.0;  ///< of each step's window; 0: all windows have the same size
 };
 
 struct Outcome {

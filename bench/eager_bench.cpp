@@ -1,6 +1,6 @@
-// The same training step compiled and eager: medians of interleaved rounds; and what an op costs that has next to nothing
-// to compute. Sessions are made anew in each round: on one batch, Adam soon reaches numbers so small that processors
-// multiply them slowly.
+// The same training step compiled and eager: medians of interleaved rounds; and the cost of an op that has next to nothing
+// to compute. Each round makes new sessions: on a single batch, Adam soon reaches numbers so small that processors multiply
+// them slowly.
 #include <cstdio>
 
 #include "nets.hpp"
@@ -9,7 +9,7 @@ using namespace nets;
 
 namespace {
 
-/// Recorded ops of a step and nodes of its update.
+/// Returns the number of recorded ops of a step and nodes of its update.
 template <class Record>
 int recorded_ops(const Parameters& parameters, std::int64_t batch, Record record) {
   EagerTape tape(parameters, batch);
@@ -46,7 +46,7 @@ void row(const char* name, std::int64_t batch, const std::vector<E>& y) {
               static_cast<long long>(bytes));
 }
 
-/// A whole step of a net with one unit in each layer, on one sample, over its ops: nearly all of it is not the kernels'.
+/// Prints the time per op of a whole step of a net with one unit in each layer, on one sample: little of it is the kernels'.
 void cost_of_an_op() {
   using Model = Classifier<1, 1, 1, 1>;
   const std::vector<float> x{0.5f};

@@ -1,6 +1,6 @@
 #pragma once
-// The training step that a person would write who knows the sizes: relu layers, cross entropy, Adam; widths padded to
-// whole vectors, outputs in register tiles, sums in whatever order is fastest.
+// The training step that someone who knows the sizes would write by hand: relu layers, cross entropy, Adam; widths padded
+// to whole vectors, outputs in register tiles, sums in whatever order is fastest.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@ using Vector = float __attribute__((vector_size(64), aligned(4)));
 constexpr int lanes = 16;
 constexpr int padded(int n) { return (n + lanes - 1) / lanes * lanes; }
 
-/// c[m×n] = Σ over k of a(i, k)·b(k, j), a at a[i·row + k·step], b and c with rows of n, a multiple of the lanes.
+/// Computes c[m×n] = Σ over k of a(i, k)·b(k, j); a(i, k) is a[i·row + k·step], b and c have rows of n, a multiple of `lanes`.
 inline void product(const float* a, int row, int step, const float* b, float* c, int m, int n, int k) {
   const auto tile = [&]<int R, int V>(int i, int j) {
     Vector sum[R][V]{};
@@ -52,7 +52,7 @@ class Step {
     for (int i = 0; i < width[layer]; ++i) std::memcpy(w_[layer].data() + i * padded(n), weight + i * n, bytes);
     std::memcpy(b_[layer].data(), bias, bytes);
   }
-  /// The last step's summed gradient of one weight.
+  /// Returns the last step's summed gradient of one weight.
   float gradient(int layer, int i, int j) const { return dw_[layer].data()[i * padded(width[layer + 1]) + j]; }
 
   void operator()(const float* input, const std::int32_t* labels) {

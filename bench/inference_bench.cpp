@@ -17,18 +17,18 @@ struct Policy {
 using Net = Compiled<Policy, Inputs<f32[32]>>;
 using V = cpu::Vec<float>;
 
-/// A linear layer that a relu may follow; its outputs are filled up to whole vectors.
+/// A linear layer with an optional relu; its outputs are padded to whole vectors.
 template <int In, int Out, bool Relu>
 class Layer {
  public:
   static constexpr int vectors = (Out + V::width - 1) / V::width, width = vectors * V::width;
 
-  /// Takes weights and bias from where `from` stands, which goes on behind them.
+  /// Copies weights and bias from `from`, and advances it past them.
   explicit Layer(const float*& from) {
     for (auto& row : weight_) std::copy_n(std::exchange(from, from + Out), Out, row);
     std::copy_n(std::exchange(from, from + Out), Out, bias_);
   }
-  /// Of Rows samples, `stride` numbers apart.
+  /// Computes the outputs of Rows samples, `stride` numbers apart.
   template <int Rows>
   void compute(const float* x, int stride, float* y) const {
     V sum[Rows][vectors];

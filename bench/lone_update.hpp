@@ -1,5 +1,5 @@
 #pragma once
-// An update rule alone, as sessions run it, over arrays that lie one after another: parameters, gradient, states.
+// An update rule alone, as sessions run it, over consecutive arrays: parameters, gradient, states.
 #include <algorithm>
 #include <iterator>
 #include <span>
@@ -14,7 +14,7 @@ using namespace gradual;
 template <class Rule>
 class LoneUpdate {
  public:
-  /// In step 1, for a window of weight 1, with gradients that are not 0.
+  /// Prepares step 1 for a window of weight 1, with gradients that are not 0.
   explicit LoneUpdate(std::int64_t count)
       : memory_(arrays * aligned(count * 4)),
         update_(*ElementwiseUpdate<>::of<Rule>(Device::cpu(), trace_update(Rule{}, count), count)),

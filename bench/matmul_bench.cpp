@@ -15,7 +15,7 @@ using namespace nets;
 
 namespace {
 
-/// Memory on a cache line, as a session's arena has it.
+/// Memory aligned to a cache line, like a session's arena.
 class Matrix {
  public:
   explicit Matrix(std::int64_t elements) : block_(elements * std::int64_t{sizeof(float)}) {

@@ -1,5 +1,5 @@
 #pragma once
-// The nets of the benchmarks, and the processor's own limit.
+// The nets of the benchmarks, and the processor's peak.
 #include <algorithm>
 #include <chrono>
 #include <type_traits>
@@ -40,7 +40,7 @@ struct Tiny {
   constexpr Loss loss(Var x, Var y) const { return {mse(c(tanh(b(tanh(a(x))))), y)}; }
 };
 
-/// Images of 28 × 28: two convolutions of 3 × 3 with pools behind them, and a linear layer.
+/// Images of 28 × 28: two convolutions of 3 × 3, each followed by a pool, and a linear layer.
 struct Convolutional {
   nn::Conv2d first, second;
   nn::Linear output;
@@ -54,7 +54,7 @@ struct Convolutional {
   }
 };
 
-/// What a net reads of each sample.
+/// The type of a sample that a net reads.
 template <class Model, class Real = float>
 struct SampleOf : std::type_identity<Real[static_cast<std::size_t>(Model::width[0])]> {};
 template <class Real>
@@ -72,8 +72,8 @@ inline std::vector<float> numbers(std::size_t count, unsigned seed) {
   return result;
 }
 
-/// Bytes that a training step must move at least: inputs are read twice, other activations and their adjoints are written
-/// once and read twice.
+/// Returns the least bytes that a training step must move: inputs are read twice, other activations and their adjoints are
+/// written once and read twice.
 template <class Model>
 double step_bytes(int batch) {
   double bytes = 8.0 * batch * Model::width[0];
@@ -85,7 +85,7 @@ inline double step_bytes<Convolutional>(int batch) {
   return batch * (8.0 * 784 + 24.0 * (8 * 784 + 8 * 196 + 16 * 196 + 16 * 49 + 10));
 }
 
-/// Floating-point operations of one training step; the first layer needs no input gradient.
+/// Returns the floating-point operations of one training step; the first layer needs no input gradient.
 template <class Model>
 double step_flops(int batch) {
   double flops = 0;
@@ -109,7 +109,7 @@ inline double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-/// Operations per second of fused multiply-adds that wait for nothing.
+/// Measures the operations per second of independent fused multiply-adds.
 template <class Real = float>
 double fma_peak() {
   using V = cpu::Vec<Real>;

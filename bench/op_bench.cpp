@@ -1,5 +1,5 @@
-// What each op with a derivative costs in a fused loop, beside an addition in the same place, alone and behind a bound: where
-// a number stands out, a loop no longer runs in vectors. One thread, medians.
+// The cost of each op with a derivative in a fused loop, relative to an addition in its place, alone and behind a bound: a
+// number that stands out means that a loop is no longer vectorised. One thread, medians.
 #include <cstdio>
 
 #include <gradual/check/test_op.hpp>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::int64_t batch = 16, width = 1024;
 
-/// A sample's sum of one op of its numbers. The first operand, which may be bounded, and the third are shifted by a parameter.
+/// The sum of one op over a sample's numbers. The first operand, which may be bounded, and the third are shifted by a
+/// parameter.
 template <class Op, bool Bounded>
 struct SumOf {
   Parameter shift;

@@ -1,6 +1,6 @@
-// What keeping fewer activations costs: bytes, FLOP and time in budgets of 100, 70, 50 and 35% of the plain transient
-// bytes, on a deep perceptron and a deep convolutional net, beside the least FLOP that any choice of cuts needs in the
-// same room and beside the square-root rule. Rounds are interleaved; every share must end in the same bits.
+// The cost of keeping fewer activations: bytes, FLOP and time in budgets of 100, 70, 50 and 35% of the plain transient
+// bytes, on a deep perceptron and a deep convolutional net, compared with the fewest FLOP that any choice of cuts needs in
+// the same space and with the square-root rule. Rounds are interleaved; every share must end in the same bits.
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto optimizer = Accumulate{Adam{}};
 
-/// The name of one of several equal layers.
+/// Returns the name of the `i`th of several equal layers.
 constexpr Name layer(std::size_t i) {
   Name name;
   name << "layer" << static_cast<int>(i);
@@ -76,7 +76,7 @@ struct Measured {
 
 constexpr std::array shares = {100, 85, 70, 60, 50, 45, 40, 35, 30, 25, 20, 10, 1};
 
-/// The share that computes the least again of those that fit; 0 where none does.
+/// Returns the share that recomputes the least of those that fit; 0 if none does.
 template <class Net, std::size_t I = 0>
 constexpr int share_for(std::int64_t transient) {
   if constexpr (I == shares.size())

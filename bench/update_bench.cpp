@@ -1,8 +1,8 @@
 // Adam alone: the bytes that it must move (three arrays read and written, one read: 28 for each parameter) against those of a
-// STREAM triad (two read, one written: 12 for each element; neither counts lines that are read to be written), in the same
-// run, medians of interleaved rounds; one and two threads. As STREAM asks, each array of the triad is four times the largest
-// cache, which also leaves nothing of Adam's arrays in it. Then what `Accumulate` does around the update where a window ends:
-// sums become gradients (those of floats are, in their place), and are read once more to see whether all are finite.
+// STREAM triad (two read, one written: 12 for each element; neither counts lines that are read only to be written), in the
+// same run, medians of interleaved rounds; one and two threads. As STREAM requires, each array of the triad is four times
+// the largest cache, which also evicts all of Adam's arrays. Then what `Accumulate` does around the update at the end of a
+// window: sums become gradients (float sums already are, in place), which are read once more to check that all are finite.
 #include <unistd.h>
 
 #include <cstdio>
@@ -15,13 +15,13 @@ using namespace nets;
 
 namespace {
 
-/// a = b + 3·c, in parts.
+/// Computes a = b + 3·c in one part.
 void triad(float* a, const float* b, const float* c, cpu::Part::Range part) {
   GRADUAL_IVDEP
   for (std::int64_t i = part.begin; i < part.end; ++i) a[i] = b[i] + 3.0f * c[i];
 }
 
-/// Floats in each array of the triad: four times the largest cache, or as many as half of the free memory has room for.
+/// Returns the floats in each array of the triad: four times the largest cache, or as many as fit into half of the free memory.
 std::int64_t triad_elements() {
   const std::int64_t cache = std::max<std::int64_t>(::sysconf(_SC_LEVEL3_CACHE_SIZE), 32_MiB);
   const std::int64_t wanted = cache * 4, room = system_memory().free / 2 / 3 / 64 * 64;
@@ -66,8 +66,8 @@ struct Vector {
   constexpr Loss loss(Var x) const { return Loss(sum(x * vector, {-1})); }
 };
 
-/// The end of a window of sums in S, as a session's step does it, beside the update in it. `bytes`: that finishing moves for
-/// each parameter; the check reads 4.
+/// Measures the end of a window of sums in S, as a session's step runs it, beside the update in it. `bytes`: the bytes that
+/// finishing moves for each parameter; the check reads 4.
 template <std::int64_t Count, class S>
 void measure_boundary(int threads, double bytes) {
   using Net = Compiled<Vector<Count>, Inputs<f32[Count]>>;
@@ -78,7 +78,7 @@ void measure_boundary(int threads, double bytes) {
        &gradual::detail::UpdateProgram<Cpu, typename Layout::UpdateProgram>::kernels()},
       {.global_batch = 1, .micro_batch = 1, .threads = threads}, false, [](int, std::string_view) { return 0.0f; });
   const LoneUpdate<Adam> lone(1);
-  for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: 0 and itself
+  for (std::int64_t i = 0; i < Count; ++i) arena.gradients()[i] = 0.5f + static_cast<float>(i % 7);  // as a pair: (0, value)
   bool finite = true;
   std::vector<double> update, finish, check;
   for (int r = 0; r < 21; ++r) {

@@ -1,6 +1,6 @@
 # Finds the RapidJSON headers (Debian: rapidjson-dev) and defines RapidJSON::RapidJSON.
 find_path(RapidJSON_INCLUDE_DIR rapidjson/document.h)
-if(CMAKE_CROSSCOMPILING)  # where a toolchain file lets only the target's folders be searched: these headers are of no architecture
+if(CMAKE_CROSSCOMPILING)  # even if a toolchain file excludes the host's folders: these headers suit any architecture
   find_path(RapidJSON_INCLUDE_DIR rapidjson/document.h NO_CMAKE_FIND_ROOT_PATH)
 endif()
 mark_as_advanced(RapidJSON_INCLUDE_DIR)
@@ -11,7 +11,7 @@ find_package_handle_standard_args(RapidJSON REQUIRED_VARS RapidJSON_INCLUDE_DIR
 
 if(RapidJSON_FOUND AND NOT TARGET RapidJSON::RapidJSON)
   set(RapidJSON_only "${RapidJSON_INCLUDE_DIR}")
-  if(CMAKE_CROSSCOMPILING)  # what else the folder holds, as /usr/include does, may be another architecture's
+  if(CMAKE_CROSSCOMPILING)  # other headers in the folder, such as /usr/include, may be another architecture's
     set(RapidJSON_only "${CMAKE_BINARY_DIR}/rapidjson-alone")
     file(MAKE_DIRECTORY "${RapidJSON_only}")
     file(CREATE_LINK "${RapidJSON_INCLUDE_DIR}/rapidjson" "${RapidJSON_only}/rapidjson" SYMBOLIC)

@@ -1,5 +1,5 @@
-# Lets convolutions in Numerics::fast be those of cuDNN, from 9.1 on, where the system or CUDNN_ROOT has it, unless GRADUAL_CUDNN
-# is OFF. An installed package looks for it where it is used.
+# Makes convolutions in Numerics::fast use cuDNN, 9.1 or later, if the system or CUDNN_ROOT has it, unless GRADUAL_CUDNN is OFF.
+# An installed package looks for it in the project that uses the package.
 function(gradual_use_cudnn target)
   if(DEFINED GRADUAL_CUDNN AND NOT GRADUAL_CUDNN)
     return()

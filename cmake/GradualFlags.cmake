@@ -1,6 +1,6 @@
 # The flags without which results would not be reproducible; used by the build, the installed package and the tests.
 
-# The least processor with hardware FMA of the architecture at hand, for programs that also run elsewhere.
+# The oldest processor of this architecture with hardware FMA, for programs that also run on other machines.
 function(gradual_portable_arch result)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(${result} armv8-a PARENT_SCOPE)
@@ -9,9 +9,9 @@ function(gradual_portable_arch result)
   endif()
 endfunction()
 
-# The flags for a C++ compiler, as they stand on its command line.
+# The flags for a C++ compiler, as written on its command line.
 function(gradual_cxx_flags result)
-  # errno after sqrt would keep loops that take roots from being vectorised; no result depends on it.
+  # Setting errno in sqrt would keep loops that take roots from being vectorised; no result depends on it.
   set(flags -ffp-contract=off -fno-math-errno)
   if(GRADUAL_ARCH)
     list(APPEND flags "-march=${GRADUAL_ARCH}")
@@ -24,7 +24,7 @@ function(gradual_cxx_flags result)
   set(${result} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The same for a target: for C++ sources, and for nvcc, whose C++20 CMake 3.25 does not know.
+# The same for a target: for C++ sources, and for nvcc, whose C++20 flag CMake 3.25 does not know.
 function(gradual_compile_options result)
   gradual_cxx_flags(flags)
   set(options "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20;--fmad=false>")
@@ -32,10 +32,10 @@ function(gradual_compile_options result)
     list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:${flag}>"
       "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${flag}>")
   endforeach()
-  # Eight times what g++ allows where nothing is said: nets of hundreds of unrolled steps.
+  # Eight times g++'s default: for nets of hundreds of unrolled steps.
   list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fconstexpr-ops-limit=268435456>"
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fconstexpr-steps=268435456>")
-  # At -O2, g++ turns few loops into vectors: steps take twice as long.
+  # At -O2, g++ vectorises few loops by default: steps would take twice as long.
   list(APPEND options "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<CONFIG:RelWithDebInfo>>:-ftree-vectorize;-fvect-cost-model=dynamic>")
   set(${result} "${options}" PARENT_SCOPE)
 endfunction()

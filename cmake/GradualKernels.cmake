@@ -1,5 +1,5 @@
-# gradual::kernels: what no net's type is part of, compiled once in the project that links it, with that project's flags. A
-# source that links it compiles faster, in a Debug build its kernels run as fast as in others.
+# gradual::kernels: the code that does not depend on a net's type, compiled once in the project that links it, with that
+# project's flags. Sources that link it compile faster, and in a Debug build its kernels run as fast as in other builds.
 function(gradual_add_kernels include_folder)
   add_library(gradual_kernels STATIC EXCLUDE_FROM_ALL
     "${include_folder}/gradual/shared_bodies.cpp" "${include_folder}/gradual/shared_kernels.cpp")
@@ -7,8 +7,8 @@ function(gradual_add_kernels include_folder)
   target_link_libraries(gradual_kernels PUBLIC gradual::gradual)
   target_compile_definitions(gradual_kernels INTERFACE GRADUAL_SHARED_KERNELS)
   target_compile_options(gradual_kernels PRIVATE $<$<CONFIG:Debug>:-O3>)
-  target_compile_options(gradual_kernels PRIVATE -ffunction-sections -fdata-sections)  # so that linkers can leave out the rest
-  target_compile_options(gradual_kernels PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)  # so that plug-ins are unloaded
+  target_compile_options(gradual_kernels PRIVATE -ffunction-sections -fdata-sections)  # so that linkers can drop the rest
+  target_compile_options(gradual_kernels PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)  # so that plug-ins can be unloaded
   set_target_properties(gradual_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()

@@ -1,7 +1,7 @@
 """Changes lines of the engine that tests/engine_mutants.txt lists, one at a time, and says which changes the tests notice.
 
-Each change is a program of its own: a scratch header that shadows the real one, compiled with the tests that its file's
-heading names until one of them fails. What does not compile is noticed too: most of the engine runs in the compiler.
+Each change is compiled by itself: a scratch header shadows the real one in the tests that its file's heading names, until
+one of them fails. A change that does not compile counts as noticed: most of the engine runs in the compiler.
 """
 import collections
 import concurrent.futures
@@ -15,9 +15,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests/engine_mutants.txt"
 LEAST = 5
-SECONDS = 120  # a run that takes longer has noticed
+SECONDS = 120  # a run that takes longer counts as noticing
 COMPILE_SECONDS = 600
-COMPILE = ["g++", "-std=c++20", "-O0", "--param=ggc-min-heapsize=4000000",  # half of the seconds that -O1 takes
+COMPILE = ["g++", "-std=c++20", "-O0", "--param=ggc-min-heapsize=4000000",  # half the time of -O1
            "-march=native", "-ffp-contract=off", "-fno-math-errno", "-w"]
 MISTYPED = re.compile(r"error: (expected [^c]|.* was not declared|.* does not name|.* has no member)")
 
@@ -26,7 +26,7 @@ Mutant = collections.namedtuple("Mutant", "line reason text")
 
 
 def changed(line, text, path, wrong):
-    """The header's text with the change `[before -> after]` of a line that occurs there once."""
+    """Returns the header's text with the change `[before -> after]` made in a line that must occur in it once."""
     arrow = line.find(" -> ")
     depth, begin = 0, arrow
     while begin > 0 and (depth > 0 or line[begin] != "["):
@@ -66,7 +66,7 @@ def read_list():
 
 
 def notices(test, overlay, place):
-    """How a test notices what `overlay` changes: 'test', 'compiler', or nothing."""
+    """Returns how a test notices what `overlay` changes: 'test', 'compiler', 'mistyped: <errors>', or ''."""
     program = place / "program"
     command = [*COMPILE, "-I", str(overlay), "-I", str(ROOT / "include"), "-I", str(ROOT / "tests"),
                str(ROOT / f"tests/{test}_test.cpp"), "-o", str(program), "-lgtest", "-lgtest_main", "-lpthread"]

@@ -5,11 +5,11 @@ if [[ " $* " == *" --help "* ]]; then
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Compilers at once: one for each core, and for each 3.5 GiB of memory.
+# Compilers that run at once: one per core, but at most one per 3.5 GiB of memory.
 jobs=$(awk -v cores="$(nproc)" '/^MemTotal/ { most = int($2 / 3.5 / 2^20); print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo)
 readonly jobs
 
-# What shows that a package is there, however it got there.
+# has package: whether it is there, however it was installed.
 has() {
   case "$1" in
     g++) command -v g++ ;;

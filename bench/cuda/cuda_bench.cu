@@ -1,5 +1,5 @@
 // Whole training steps on the GPU in each of the numerics, and eager: host data in, one optimizer step, medians of rounds;
-// and the update alone, by the bytes that it must move. One JSON object for each line; the peaks are measured in the same run.
+// and the update alone, by the bytes that it must move. One JSON object per line; the peaks are measured in the same run.
 // Usage: cuda_bench [part of a net's name, a space and its numerics]...
 #include <cstdio>
 #include <string>
@@ -13,7 +13,7 @@ using namespace nets;
 
 namespace {
 
-/// Chains of fused multiply-adds that wait for nothing.
+/// Runs independent chains of fused multiply-adds.
 template <class T>
 __global__ void multiply_add(T* out, int steps) {
   T chain[16];
@@ -24,7 +24,7 @@ __global__ void multiply_add(T* out, int steps) {
   if (chain[0] == T(-1)) *out = chain[0];
 }
 
-/// a = b + s·c: 12 bytes for each element.
+/// Computes a = b + 3·c: 12 bytes for each element.
 template <class T>
 __global__ void triad(T* a, const T* b, const T* c, std::int64_t count) {
   for (std::int64_t i = cuda::global_thread(); i < count; i += cuda::global_threads()) a[i] = math::fma(T(3), c[i], b[i]);
@@ -83,7 +83,7 @@ std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
   return y;
 }
 
-/// The same values in pinned memory, or in the device's.
+/// A copy of values in pinned memory, or in the device's.
 template <class Memory, class T>
 struct ValuesIn {
   Memory memory;
@@ -109,7 +109,7 @@ PinnedValues(const std::vector<T>&) -> PinnedValues<T>;
 template <class T>
 DeviceValues(const std::vector<T>&) -> DeviceValues<T>;
 
-/// Medians of a step that is waited for, and of one of many that are not, whose copies overlap with kernels of the one before.
+/// Median times of a step that is waited for, and of one of many in flight, whose copies overlap kernels of the one before.
 struct StepTimes {
   double waited, in_flight;
   template <class Session, class F>
@@ -128,8 +128,8 @@ struct StepTimes {
   }
 };
 
-/// `us` and `us_in_flight`: of data in pinned memory, whose copies alone are beside; then where it lies in other memory of the
-/// host, and on the device, as that of the peers does. The parts of the limits are of the faster in flight.
+/// Prints `us` and `us_in_flight` for data in pinned memory, and `copies_us` for its copies alone; the other times are for data
+/// in other host memory and on the device. The shares of the peaks are those of the faster time in flight.
 template <class Model, class Target, class Where>
 void step(const char* net, const char* numerics, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   using Net = NetOn<Model, Target, Where>;
@@ -169,7 +169,7 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   std::fflush(stdout);
 }
 
-/// The same step as a kernel for each op; it ends in a look at whether the gradient is finite, so that it is waited for.
+/// Measures the same step with one kernel per op; it ends by checking that the gradient is finite, so it is always waited for.
 template <class Model, class Target>
 void eager_step(const char* net, int batch, int rounds) {
   Parameters parameters(Device::cuda(0));
@@ -190,9 +190,9 @@ void eager_step(const char* net, int batch, int rounds) {
 }
 
 bool failed = false;
-std::vector<std::string_view> asked_for;  // of what is measured; all where there is nothing
+std::vector<std::string_view> asked_for;  // names of measurements; all if empty
 
-/// One that fails is told of, and the others go on.
+/// Runs a measurement if it is asked for. A failure is reported, and the others go on.
 template <class F>
 void measure(const char* net, const char* what, F f) try {
   const std::string name = net + std::string(" ") + what;
@@ -202,7 +202,7 @@ void measure(const char* net, const char* what, F f) try {
 } catch (const std::exception& error) {
   std::string text = error.what();
   for (char& c : text)
-    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '\'';  // of JSON
+    if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = '\'';  // keeps the JSON valid
   std::printf("{\"what\": \"failed\", \"net\": \"%s\", \"numerics\": \"%s\", \"error\": \"%s\"}\n", net, what, text.c_str());
   std::fflush(stdout);
   failed = true;
@@ -213,7 +213,7 @@ constexpr bool has_large_products = Model::count > 2 && Model::width[1] >= 64;
 template <>
 constexpr bool has_large_products<Convolutional> = true;
 
-/// In all numerics; TF32 where products are large.
+/// Measures steps in all numerics; in TF32 only if products are large.
 template <class Model, class Target>
 void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks& peaks) {
   const auto measured = [&]<class Where>(const char* numerics, Where) {
@@ -227,7 +227,7 @@ void steps(const char* net, int batch, int micro_batch, int rounds, const Peaks&
   if constexpr (has_large_products<Model>) measured("fast tf32", CudaWith<Numerics::fast, Precision::tf32>());
 }
 
-/// Of the fewest bytes that a map can move: 12 for each element, as a triad.
+/// A rule that moves as few bytes as a map can: 12 for each element, like a triad.
 struct Descent {
   Scalar learning_rate = 0.1;
   struct State {};
@@ -236,8 +236,8 @@ struct Descent {
   }
 };
 
-/// An update alone, on parameters, gradient and states that lie on the device: one of several that nobody waits for. `bytes`:
-/// what it must move for each parameter.
+/// Measures an update alone, on parameters, gradient and states on the device, as one of several in flight. `bytes`: the bytes
+/// that it must move for each parameter.
 template <class Rule>
 void update_alone(const char* name, double bytes, double bandwidth) {
   constexpr std::int64_t count = 10'000'000;
@@ -272,7 +272,7 @@ int main(int count, char** arguments) {
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 64, 64, 200, peaks);
   steps<Classifier<64, 128, 10>, i32>("64-128-10", 16, 16, 200, peaks);
   steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 128, 128, 200, peaks);
-  steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 8192, 512, 50, peaks);  // inputs that are large
+  steps<Classifier<784, 256, 128, 10>, i32>("784-256-128-10", 8192, 512, 50, peaks);  // large inputs
   steps<Classifier<1024, 1024, 1024, 10>, i32>("1024-1024-1024-10", 256, 256, 100, peaks);
   steps<Classifier<4096, 4096, 4096, 10>, i32>("4096-4096-4096-10", 4096, 4096, 20, peaks);
   steps<Convolutional, i32>("convolutions of 8 and 16 planes", 64, 64, 100, peaks);

@@ -1,5 +1,5 @@
 #pragma once
-// An update rule alone on a device, over arrays that lie one after another: parameters, gradient, states.
+// An update rule alone on a device, over consecutive arrays: parameters, gradient, states.
 #include <vector>
 
 #include <gradual/gradual.hpp>
@@ -8,13 +8,13 @@ namespace nets {
 
 using namespace gradual;
 
-/// The parameters of a net that has one.
+/// The parameters of a net with a single one.
 template <std::int64_t Count>
 struct OneVector {
   static constexpr std::vector<ParameterInfo> list() { return {{"vector", Shape{Count}, {}}}; }
 };
 
-/// Where the update program of `Rule` for `Count` parameters finds its values in memory from `base` on.
+/// The places at which the update program of `Rule` for `Count` parameters finds its values in memory from `base` on.
 template <class Rule, std::int64_t Count>
 class DeviceUpdate {
  public:
@@ -32,7 +32,7 @@ class DeviceUpdate {
   }
 
   std::byte* scalars() const { return base_ + arena * (2 + states); }
-  /// The values of the rule's scalars in step 1, for a window of weight 1.
+  /// Returns the values of the rule's scalars in step 1, for a window of weight 1.
   static std::vector<float> scalar_values(const Rule& rule) {
     std::vector<float> values = {1, 1};
     const std::vector<Scalar> scalars = scalars_of(Program::tables, trace_update(rule, Count));

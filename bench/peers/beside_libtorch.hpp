@@ -1,6 +1,6 @@
 #pragma once
 // Whole training steps (forward, loss, backward, Adam) of a net and of libtorch's own training loop: one thread, the same start
-// and data, medians of interleaved rounds. Gradients of the first step show that both do the same.
+// and data, medians of interleaved rounds. The gradients of the first step show that both do the same work.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -10,20 +10,20 @@
 
 namespace nets {
 
-/// So many labels of ten classes.
+/// Returns `count` labels of ten classes.
 inline std::vector<std::int32_t> labels(std::size_t count) {
   std::vector<std::int32_t> result(count);
   for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::int32_t>(i * 7 % 10);
   return result;
 }
-/// The same indices as libtorch takes them.
+/// Returns indices in the 64 bits that libtorch expects.
 inline torch::Tensor in_64_bits(const std::vector<std::int32_t>& indices) {
   const std::vector<std::int64_t> wide(indices.begin(), indices.end());
   return torch::tensor(wide, torch::kInt64);
 }
 
-/// What lies there as a parameter of ours, in the layout of libtorch's, which keeps the weights of layers transposed. A square
-/// one belongs to a layer.
+/// Returns the values of our parameter in the layout of libtorch's, which keeps the weights of layers transposed. A square
+/// matrix is taken for a layer's.
 inline torch::Tensor as_theirs(const float* ours, const Shape& shape, const torch::Tensor& theirs) {
   const auto flat = torch::from_blob(const_cast<float*>(ours), {theirs.numel()});
   if (theirs.dim() == 2 && (theirs.size(0) != shape.extent[0] || theirs.size(1) == shape.extent[0]))
@@ -31,7 +31,7 @@ inline torch::Tensor as_theirs(const float* ours, const Shape& shape, const torc
   return flat.view(theirs.sizes());
 }
 
-/// Parameters of libtorch's net in the order of ours: `in_order()`, where they are registered in another.
+/// Returns the parameters of libtorch's net in our order: `in_order()` if they are registered in another.
 template <class TorchNet>
 std::vector<torch::Tensor> in_our_order(TorchNet& net) {
   if constexpr (requires { net.in_order(); }) return net.in_order();
@@ -44,7 +44,7 @@ inline void print_head_beside_libtorch() {
 }
 
 /// Prints how long steps of both take, and the largest difference of a gradient, relative to its parameter's largest.
-/// `loss(net)`: the mean loss of the same batch by libtorch.
+/// `loss(net)`: libtorch's mean loss of the same batch.
 template <class Net, class TorchNet, class X, class Y, class Loss>
 void measure_beside_libtorch(const char* name, int batch, const std::vector<X>& x, const std::vector<Y>& y, Loss loss) {
   std::vector<double> ours, theirs;

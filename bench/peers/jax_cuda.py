@@ -1,6 +1,6 @@
-"""JAX's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object a line.
+"""JAX's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object per line.
 
-The whole step is one compiled function whose parameters and state are donated, with products of floats and of TF32: `us` for a
+The whole step is one compiled function whose parameters and state are donated, with products in float32 and TF32: `us` for a
 step that is waited for, `us_in_flight` for one of many that are not.
 """
 import json

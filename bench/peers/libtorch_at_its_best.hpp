@@ -1,13 +1,13 @@
 #pragma once
-// libtorch as fast as it runs on one thread.
+// Makes libtorch run as fast as it can on one thread.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <torch/torch.h>
 
 #include <cstdio>
 
-/// Leaves libtorch one thread, and memory that it need not ask the system for in each step, and prints what multiplies its
-/// matrices. `torch::set_num_threads` does not reach OpenBLAS, which has threads of its own.
+/// Limits libtorch to one thread, lets it keep memory instead of asking the system for it in each step, and prints which
+/// library multiplies its matrices. `torch::set_num_threads` does not reach OpenBLAS, which has threads of its own.
 inline void run_libtorch_at_its_best() {
   torch::set_num_threads(1);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);

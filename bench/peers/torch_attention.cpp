@@ -8,7 +8,7 @@ namespace {
 
 constexpr int batch = 16, tokens = 32, width = 64, heads = 4, hidden_width = 256;
 
-/// Attention and a hidden layer, each added to what it read.
+/// Attention and a hidden layer, each added to its input.
 struct Block {
   nn::LayerNorm before_attention, before_hidden;
   nn::MultiHeadAttention attention;
@@ -23,7 +23,7 @@ struct Block {
   }
 };
 
-/// Ten classes of sequences of tokens.
+/// A classifier of sequences of tokens, with ten classes.
 struct Encoder {
   Block first, second;
   nn::LayerNorm last;
@@ -37,7 +37,7 @@ struct Encoder {
 
 torch::nn::LayerNorm norm(int of) { return torch::nn::LayerNorm(torch::nn::LayerNormOptions({of})); }
 
-/// Of [tokens, batch, width], as libtorch's attention reads it; `mask` is added to scores, if there is one.
+/// A block for [tokens, batch, width], as libtorch's attention reads it; `mask` is added to the scores, if there is one.
 struct TorchBlock : torch::nn::Module {
   torch::nn::LayerNorm before_attention, before_hidden;
   torch::nn::MultiheadAttention attention;

@@ -26,7 +26,7 @@ struct TorchConvolutional : torch::nn::Module {
   }
 };
 
-/// A convolution of each channel alone and one of 1 × 1 behind it, instead of one of all channels.
+/// A depthwise convolution followed by one of 1 × 1, instead of one over all channels.
 struct Separable {
   nn::Conv2d first, each, mixed;
   nn::Linear output;
@@ -57,7 +57,7 @@ struct TorchSeparable : torch::nn::Module {
   }
 };
 
-/// To half the rows and columns and back, with a norm of groups of channels between.
+/// A net that halves rows and columns and doubles them again, with a group norm in between.
 struct Enlarging {
   nn::Conv2d smaller;
   nn::GroupNorm norm;

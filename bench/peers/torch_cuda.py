@@ -1,7 +1,7 @@
-"""PyTorch's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object a line.
+"""PyTorch's side of cuda_bench: the same nets, batches and optimizer, host data in, medians. One JSON object per line.
 
 Each net is trained by the plain loop and by a CUDA graph of the whole step (data copied in first), some also with loss and
-gradient by `torch.compile`, with products of floats and of TF32: `us` for a step that is waited for, `us_in_flight` for one of
+gradient by `torch.compile`, with products in float32 and TF32: `us` for a step that is waited for, `us_in_flight` for one of
 many that are not. Data lies in pinned memory, Adam is fused.
 """
 import json

@@ -23,7 +23,7 @@ struct TorchNet : torch::nn::Module {
 template <class Real>
 constexpr auto torch_type = std::is_same_v<Real, float> ? torch::kFloat32 : torch::kFloat64;
 
-/// A batch of one of the nets for both sides: labels, or the difference of two inputs.
+/// A batch of one of the nets for both libraries; targets are labels, or the difference of two inputs.
 template <class Model, class Target, class Real = float>
 struct Samples {
   using Element = std::remove_all_extents_t<Target>;
@@ -46,7 +46,7 @@ struct Samples {
   }
 };
 
-/// Training by libtorch with Adam that starts from `parameters`: weight and bias of each layer in turn.
+/// Training by libtorch with Adam, starting from `parameters`: weight and bias of each layer in turn.
 template <class Model, class Target, class Real = float>
 class TorchTraining {
   using Batch = Samples<Model, Target, Real>;
@@ -74,8 +74,8 @@ class TorchTraining {
     loss.backward();
     adam_.step();
   }
-  /// The largest difference of a weight's gradient from `sums[i]` over the batch, those of layer i, relative to the
-  /// layer's largest. Training in double tells it: in float, sums of one side may lie beyond a relu's kink.
+  /// Returns the largest difference of a weight's gradient from `sums[i]`, those of layer i, divided by the batch, relative
+  /// to the layer's largest. Meant for training in double: in float, sums of one side may lie beyond a relu's kink.
   template <class Sum>
   double error(const std::vector<const Sum*>& sums) {
     double error = 0;

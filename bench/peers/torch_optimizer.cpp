@@ -1,5 +1,5 @@
 // Optimizers of another library, libtorch's, wrapped by `Accumulate` as they are: called once per window, they end in the
-// same bits however it is cut, beside the rules of the same names.
+// same bits however it is cut. They are compared with the rules of the same names.
 #include <torch/torch.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ using namespace nets;
 
 namespace {
 
-/// An optimizer of libtorch as a class with `step(parameters, gradients)`: its tensors lie where the session's arrays do.
+/// An optimizer of libtorch as a class with `step(parameters, gradients)`: its tensors share the session's arrays.
 class TorchOptimizer {
  public:
   using Make = std::unique_ptr<torch::optim::Optimizer> (*)(std::vector<torch::Tensor>);

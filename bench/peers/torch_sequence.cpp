@@ -1,4 +1,4 @@
-// Steps of recurrent nets, whose loss is of the last state, beside libtorch's.
+// Steps of recurrent nets with a loss of the last state, beside libtorch's.
 #include <string>
 
 #include "beside_libtorch.hpp"

@@ -1,7 +1,7 @@
 // A whole training step (forward, loss, backward, Adam) against libtorch's own training loop: one thread, the same
-// start and data, medians of interleaved rounds, in each of which either takes its steps one after another, as training
-// does. The smallest net's are timed ten at once: two readings of the clock take 3 to 5% of such a step. The gradients of
-// the first step, against libtorch's in double, show that both do the same work.
+// start and data, medians of interleaved rounds, in each of which each side takes its steps one after another, as training
+// does. The smallest net's steps are timed ten at a time: two readings of the clock take 3 to 5% of such a step. The
+// gradients of the first step, against libtorch's in double, show that both do the same work.
 #include "libtorch_at_its_best.hpp"
 #include "torch_net.hpp"
 

@@ -1,5 +1,5 @@
 // Adam's update alone against libtorch's: one thread, one parameter tensor, medians of interleaved rounds. Then the same after
-// steps without a gradient, as units that are dead and rows of tables that are rare have: moments have decayed.
+// steps without a gradient, as for dead units and rarely used rows of tables: moments have decayed.
 #include <torch/torch.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@ using namespace nets;
 
 namespace {
 
-/// `idle`: steps with a gradient of 0 before it is measured, with that.
+/// `idle`: steps with a gradient of 0 before the measured ones, which then have that gradient, too.
 void compare(std::int64_t count, int idle = 0) {
   LoneUpdate<Adam> update(count);
   const Cpu::Queue queue(1);

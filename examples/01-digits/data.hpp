@@ -4,7 +4,7 @@
 
 namespace digits {
 
-/// 1797 handwritten digits as values in [0, 1] and classes, in an order drawn by `seed`.
+/// 1797 handwritten digits: pixels in [0, 1] and classes, shuffled by `seed`.
 struct Data {
   std::vector<float> images;
   std::vector<std::int32_t> labels;

@@ -1,5 +1,5 @@
-// Trains a classifier of handwritten digits in a small memory budget, then shows that the way in which a window is cut
-// into micro-batches does not change a single bit. Usage: 01-digits [--seeds N]
+// Trains a classifier of handwritten digits in a small memory budget, then shows that the way a window is cut into
+// micro-batches does not change a single bit of the result. Usage: 01-digits [--seeds N]
 #include <charconv>
 #include <iostream>
 #include <string_view>
@@ -37,7 +37,7 @@ double train_and_test(std::uint64_t seed, bool verbose) {
   return result.metric(Net::metric("accuracy"));
 }
 
-/// A number of seeds, or 0 where the text is none.
+/// Returns the number of seeds that `text` gives, or 0 if it is not a positive integer.
 int seeds_in(std::string_view text) {
   int seeds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seeds);

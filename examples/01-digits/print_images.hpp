@@ -4,7 +4,7 @@
 
 namespace digits {
 
-/// Images of 8 × 8 values in [0, 1] beside each other, a character for each pixel.
+/// Prints images of 8 × 8 values in [0, 1] side by side, one character per pixel.
 inline void print_images(std::span<const float> images) {
   for (std::size_t y = 0; y < 8; ++y) {
     for (std::size_t i = 0; i < images.size() / 64; ++i) {

@@ -12,11 +12,11 @@ inline constexpr std::size_t window = 512;
 inline constexpr int windows = 100;
 using Split = SplitCheck::Split;
 
-/// How the gradients of a window's micro-batches are put together.
+/// How the gradients of a window's micro-batches are combined.
 enum class How {
   accumulate,      ///< the library's way: the same bits as the large batch
   mean_of_means,   ///< control: the mean of the micro-batches' means
-  sum_of_sums      ///< control: each micro-batch summed afresh, then added
+  sum_of_sums      ///< control: each micro-batch summed on its own, then the sums added
 };
 
 struct Outcome {
@@ -26,11 +26,11 @@ struct Outcome {
   double seconds_per_step = 0;
 };
 
-/// Trains over `windows` windows of 512 samples, each cut into `split`.
+/// Trains for `windows` windows of 512 samples, each cut into the micro-batches of `split`.
 template <class Rule>
 Outcome train(const Accumulate<Rule>& rule, const Split& split, How how, const Data& data) {
   Session session(Net{}, rule, {.global_batch = window, .micro_batch = std::ranges::max(split), .seed = 1});
-  const std::size_t whole = data.labels.size() / window;  // windows of the data set
+  const std::size_t whole = data.labels.size() / window;  // full windows in the data set
   Outcome result;
   std::vector<float> sum;
   const Stopwatch watch;
@@ -58,8 +58,8 @@ Outcome train(const Accumulate<Rule>& rule, const Split& split, How how, const D
   return result;
 }
 
-/// Prints what each split costs and how many bits it changes. Returns whether kernels saw the splits, and only the controls
-/// differ.
+/// Prints what each split costs and how many bits it changes. Returns whether the kernels saw exactly these splits and only
+/// the controls differ.
 template <class Rule>
 bool compare_splits(const char* name, const Accumulate<Rule>& rule, const Data& data) {
   const Split large{512}, even(8, 64), ragged{7, 100, 1, 300, 104};

@@ -1,6 +1,6 @@
-// Learns to predict the last column of a table of numbers from the others. What was measured to normalise the columns
-// is stored in the file beside the parameters. Usage: 02-regression [TABLE.csv]; without one, it learns to tell the
-// number from the pixels of a handwritten digit.
+// Learns to predict the last column of a table of numbers from the others. The statistics that normalise the columns
+// are stored in the file beside the parameters. Usage: 02-regression [TABLE.csv]; without a table, it learns to predict
+// the number from the pixels of a handwritten digit.
 #include <data/digits.hpp>
 
 #include <cmath>
@@ -12,7 +12,7 @@ using namespace regression;
 
 namespace {
 
-/// A net between its normalisers: rows as they stand in the table go in, values on the table's scale come out.
+/// A net between its normalisers: raw rows of the table go in, values on the table's scale come out.
 struct Predictor {
   Normalizer input, target;
   Inference<Net> net;
@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
   table.shuffle(0);  // tables are often sorted
   const auto [learned, tested] = table.split(0.8);
 
-  // Only rows that are learned from are measured: those of the test must stay unseen.
+  // The normalisers are fitted to the training rows alone: the test rows must stay unseen.
   std::vector<float> x = learned.take(0, inputs), y = learned.take(inputs, inputs + 1);
   const Normalizer input = Normalizer::fit(x, inputs), target = Normalizer::fit(y, 1);
   input.apply(x);
@@ -77,7 +77,7 @@ int main(int argc, char** argv) try {
   Predictor again{Normalizer::from(saved, "input"), Normalizer::from(saved, "target"), Inference<Net>(saved, 64)};
   const bool same = std::memcmp(again(tested_x).data(), predicted.data(), predicted.size() * sizeof(float)) == 0;
   std::printf("loaded again from regression.safetensors: predictions %s\n", same ? "equal to the bit" : "DIFFER");
-  const double enough = argc > 1 ? 0 : 0.9;  // of the variance explained, for the run to count as a success
+  const double enough = argc > 1 ? 0 : 0.9;  // share of the variance that a successful run explains
   return same && 1 - error / spread > enough ? 0 : 1;
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';

@@ -5,7 +5,7 @@ namespace regression {
 
 using namespace gradual;
 
-inline constexpr int inputs = 64;  // columns but the last; sizes are known to the compiler, so change it for another table
+inline constexpr int inputs = 64;  // all columns but the last; a compile-time size, so change it for another table
 
 struct Regression {
   nn::Linear first, second, output;

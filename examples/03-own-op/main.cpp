@@ -1,4 +1,4 @@
-// An op of one's own, in a header of one's own: its derivative is checked, then a net that uses it tells two spirals apart.
+// A custom op in its own header: its derivative is checked, then a net that uses it learns to tell two spirals apart.
 #include <cmath>
 #include <cstdio>
 #include <iostream>

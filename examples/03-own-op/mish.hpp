@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/gradual.hpp>
 
-/// x · tanh(log(1 + eˣ)) (Misra 2019): an op that the library does not have. This header is all of it: the name, the
+/// x · tanh(log(1 + eˣ)) (Misra 2019): an op that the library does not have. This header is all it takes: the name, the
 /// function of one element, which becomes vector code inside fused kernels, and its derivative, written in ops.
 struct Mish {
   static constexpr const char* name = "mish";

@@ -6,7 +6,7 @@ namespace spirals {
 using namespace gradual;
 
 struct Spirals {
-  using Ops = OpList<Mish>;  // what this model uses beyond the library's ops
+  using Ops = OpList<Mish>;  // the ops that this model uses beyond the library's
   nn::Linear first, second, scores;
   constexpr explicit Spirals(Scope s) : first(s / "first", 2, 32), second(s / "second", 32, 32), scores(s / "scores", 32, 2) {}
   constexpr Loss loss(Var point, Var arm) const {

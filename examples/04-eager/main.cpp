@@ -1,5 +1,5 @@
-// A recurrent net whose length depends on the data: it reads numbers one by one until their sum reaches 1, a place that
-// is known only when it gets there, and learns to say how many it has read. Every part of a batch is recorded anew.
+// A recurrent net whose length depends on the data: it reads numbers one by one until their sum reaches 1, at a position
+// that is known only once it is reached, and learns to say how many it has read. Every part of a batch is recorded anew.
 #include <gradual/gradual.hpp>
 
 #include <cstdio>

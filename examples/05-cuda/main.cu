@@ -1,5 +1,5 @@
-// The digits on a GPU: the same model, a third argument. Parameters and optimizer state end in the processor's bits, also
-// where the GPU's micro-batches are others.
+// The digits on a GPU: the same model, with Cuda as the third argument of Compiled. Parameters and optimizer state end with
+// the same bits as on the processor, even if the GPU's micro-batches are of another size.
 #include <cstdio>
 
 #include <gradual/cuda.hpp>

@@ -1,4 +1,4 @@
-// A convolutional classifier of handwritten digits, trained in 200 KiB. What its kernels have learnt is printed.
+// A convolutional classifier of handwritten digits, trained in 200 KiB. Prints the kernels that it has learned.
 #include <iostream>
 
 #include "../01-digits/data.hpp"

@@ -1,10 +1,10 @@
-// The memory of a net, seen before it is trained: bytes for each micro-batch, and the ways to train it in a budget.
+// The memory that a net needs, known before it is trained: bytes for each micro-batch, and the ways to train it in a budget.
 // Usage: 07-memory [BYTES | --timeline | --fastest | --changing | --trace FILE]
-//   BYTES       the budget; 2200 KiB where none is given
-//   --timeline  draws what lies where in a training step, as an SVG picture on standard output
-//   --fastest   measures which micro-batch is fast on this machine
-//   --changing  trains on handwritten digits while two thirds of its memory are taken away and given back, twice
-//   --trace     trains on handwritten digits in the default budget and writes what happened when, for ui.perfetto.dev
+//   BYTES       the budget; 2200 KiB by default
+//   --timeline  draws which values lie where in memory during a training step, as an SVG picture on standard output
+//   --fastest   measures which micro-batch is fastest on this machine
+//   --changing  trains on handwritten digits while two thirds of its memory is taken away and given back, twice
+//   --trace     trains on handwritten digits in the default budget and writes a trace of the run for ui.perfetto.dev
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -40,7 +40,7 @@ struct Digits {
   }
 };
 
-/// Prints the micro-batches over time; returns whether the result is that of a run that nobody disturbed, to the bit.
+/// Prints the micro-batches over time. Returns whether the result equals that of an undisturbed run, to the bit.
 bool train_in_changing_budgets() {
   const Digits digits;
   const Dataset data(digits.images, digits.labels);
@@ -89,7 +89,7 @@ void train_and_trace(const std::string& path) {
             << history.back().training.metric(0) << "; " << path << " opens in https://ui.perfetto.dev\n";
 }
 
-/// The bytes that a text names, or −1.
+/// Returns the number of bytes that `text` gives, or −1 if it is not an integer.
 std::int64_t bytes_of(const std::string& text) {
   std::int64_t bytes = -1;
   const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);

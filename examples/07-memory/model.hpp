@@ -7,7 +7,7 @@ namespace deep {
 
 using namespace gradual;
 
-/// A classifier of 64 numbers through seven layers of 128, whose activations need more memory than its parameters.
+/// A classifier of 64 numbers with seven hidden layers of 128, whose activations need more memory than its parameters.
 struct Deep {
   nn::Linear first, last;
   std::array<nn::Linear, 6> middle;

@@ -12,10 +12,10 @@ using namespace gan;
 
 namespace {
 
-constexpr std::int64_t drawn = 128;  // images of each kind in a discriminator's window, and noise in a generator's
+constexpr std::int64_t drawn = 128;  // images of each kind in the discriminator's window, and noise vectors in the generator's
 constexpr int rounds = 4000;
 
-/// `count` draws of noise, of their own in each `round`.
+/// Returns `count` noise vectors, different ones in each `round`.
 std::vector<float> noise_of(std::uint64_t round, std::int64_t count) {
   std::vector<float> z(static_cast<std::size_t>(count * noise));
   for (std::size_t i = 0; i < z.size(); ++i) z[i] = normal<float>(5, round, i);
@@ -28,10 +28,10 @@ std::vector<float> draw(std::span<const float> parameters, std::span<const float
   return images;
 }
 
-/// Two sessions that train each other's opponent.
+/// The sessions of the discriminator and the generator, which train against each other.
 class Pair {
  public:
-  /// `judged`, `forged`: most samples that each takes at once.
+  /// `judged`, `forged`: the largest micro-batches of the discriminator and the generator.
   Pair(std::span<const float> images, std::int64_t judged, std::int64_t forged)
       : judge(JudgeNet{}, Accumulate{Adam{.learning_rate = 4e-4f, .beta1 = 0.5f}},
               {.global_batch = 2 * drawn, .micro_batch = judged, .seed = 1}),
@@ -39,7 +39,7 @@ class Pair {
                {.global_batch = drawn, .micro_batch = forged, .seed = 2, .freeze = {"discriminator/*"}}),
         images_(images), order_(images.size() / pixels) {}
 
-  /// A step of the discriminator on real and drawn images, then one of the generator against it.
+  /// Takes a step of the discriminator on real and drawn images, then one of the generator against it.
   void play(std::uint64_t round) {
     shuffle(order_, 3, round);
     std::vector<float> real;
@@ -68,7 +68,7 @@ bool same_bits(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-/// Whether it matters how the windows of both are cut. It must not.
+/// Returns whether both end in the same bits however their windows are cut. They must.
 bool end_in_the_same_bits(std::span<const float> images) {
   Pair whole(images, 2 * drawn, drawn), parts(images, 37, 50);
   for (std::uint64_t round = 0; round < 100; ++round) whole.play(round), parts.play(round);

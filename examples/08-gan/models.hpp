@@ -7,7 +7,7 @@ using namespace gradual;
 
 inline constexpr int noise = 16, pixels = 64;
 
-/// Draws an image of 8 × 8 pixels in (0, 1) from 16 normal numbers.
+/// A net that draws an image of 8 × 8 pixels in (0, 1) from 16 normally distributed numbers.
 struct Generator {
   nn::Linear first, second, output;
   constexpr explicit Generator(Scope s)
@@ -16,7 +16,7 @@ struct Generator {
   constexpr Var operator()(Var z) const { return sigmoid(output(relu(second(relu(first(z)))))); }
 };
 
-/// A score above 0 for images that it takes for real.
+/// A net that gives a score above 0 to images that it takes for real.
 struct Discriminator {
   nn::Linear first, second, output;
   constexpr explicit Discriminator(Scope s)
@@ -28,7 +28,7 @@ struct Discriminator {
   }
 };
 
-/// What the discriminator learns from: images, and whether they are real (0.9: not quite sure; Salimans et al. 2016) or 0.
+/// The discriminator's training: images, with the target 0.9 if they are real (label smoothing; Salimans et al. 2016), else 0.
 struct Judge {
   Discriminator discriminator;
   constexpr explicit Judge(Scope s) : discriminator(s / "discriminator") {}
@@ -39,8 +39,8 @@ struct Judge {
   }
 };
 
-/// What the generator learns from: noise alone, by the score that a discriminator gives to what it draws (the loss that does
-/// not saturate; Goodfellow et al. 2014). The discriminator's parameters are frozen in it.
+/// The generator's training: noise alone, by the discriminator's score of the images drawn from it (the non-saturating loss;
+/// Goodfellow et al. 2014). The discriminator's parameters are frozen in it.
 struct Forger {
   Generator generator;
   Discriminator discriminator;

@@ -7,16 +7,16 @@
 
 namespace gan {
 
-/// What a classifier of real digits, and the nearest real digit, say of images.
+/// The quality of images, judged by a classifier of real digits and by the nearest real digit.
 struct Score {
-  double sureness = 0;  ///< mean probability of the class that the classifier takes for the most likely
-  double classes = 0;   ///< e to the entropy of the classes it sees: 10 where all are as frequent, 1 where all are one
-  /// exp of the mean KL(p(class | image) ‖ p(class)): up to 10 (Salimans et al. 2016, on this classifier)
+  double sureness = 0;  ///< mean probability of the class that the classifier finds most likely
+  double classes = 0;   ///< exp of the entropy of the classes it sees: 10 if all are equally frequent, 1 if there is only one
+  /// exp of the mean KL(p(class | image) ‖ p(class)): up to 10 (Salimans et al. 2016, with this classifier)
   double inception = 0;
-  double nearest = 0;   ///< mean distance, over all pixels, to the nearest digit that was learned from
+  double nearest = 0;   ///< mean distance, over all pixels, to the nearest training digit
 };
 
-/// A classifier of the 64-128-10 kind, and the digits it was trained on.
+/// A 64-128-10 classifier, and the digits it was trained on.
 class Critic {
  public:
   Critic(std::span<const float> images, std::span<const std::int32_t> labels) : images_(images) {

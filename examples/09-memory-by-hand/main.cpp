@@ -1,5 +1,5 @@
-// What training a convolutional net needs, by the formula that people use by hand and by the plan, and why they differ:
-// nothing is allocated, all of it is known to the compiler.
+// The memory that training a convolutional net needs, by the usual formula and by the plan, and why they differ. Nothing is
+// allocated: all of it is known at compile time.
 #include <cstdio>
 
 #include "model.hpp"

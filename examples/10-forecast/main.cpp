@@ -1,5 +1,5 @@
-// A recurrent net reads twelve values of a series and learns the next one. Then it goes on alone: what it predicts is
-// what it reads next.
+// A recurrent net reads twelve values of a series and learns to predict the next one. Then it continues alone, reading its
+// own predictions.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int learned = 600, ahead = 72;
 
-/// Two waves of periods that have no common multiple.
+/// Returns the sum of two waves, which never repeats itself at whole `t`.
 float series(int t) { return static_cast<float>(0.6 * std::sin(0.41 * t) + 0.35 * std::sin(0.163 * t + 1)); }
 
 void plot(std::span<const float> forecast) {

@@ -1,5 +1,5 @@
-// A transformer block learns a poem by heart, character by character, and then writes it down from its first words; or learns a
-// text of yours, and goes on from its beginning as it might.
+// A transformer block learns a poem by heart, character by character, and then writes it down from its first words; or it
+// learns a text of yours and continues its beginning in the same style.
 // Usage: 11-characters [text]
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ and stood awhile in thought.
 
 std::int32_t code(char letter) { return static_cast<std::int32_t>(alphabet.find(letter)); }
 
-/// The text of a file in the alphabet's letters: small ones, and a space for others.
+/// Returns the text of a file in the alphabet's characters: in lower case, with a space for any other character.
 std::string read_text(const std::string& path) {
   std::string text;
   for (const char letter : read_file(path)) {
@@ -42,7 +42,7 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-/// A passage from each `stride`th character on, and what comes after each of its characters.
+/// The passages that begin at every `stride`th character, and the successor of each of their characters.
 struct Passages {
   std::vector<std::int32_t> text, next;
   Passages(std::string_view all, std::size_t stride) {
@@ -71,7 +71,7 @@ Learning learned(const Passages& passages, int epochs, Progress progress) {
   return trainer;
 }
 
-/// Goes on from `text` until it has `size` characters. `choose`: one by the scores of all.
+/// Continues `text` until it has `size` characters. `choose` picks one by the scores of all.
 template <class Choose>
 std::string written(const Learning& trainer, std::string text, std::size_t size, Choose choose) {
   Inference<Net> writer(trainer.parameters());
@@ -79,7 +79,7 @@ std::string written(const Learning& trainer, std::string text, std::size_t size,
   std::vector<float> scores(length * letters);
   while (text.size() < size) {
     const std::size_t count =
-        std::min<std::size_t>(text.size(), length);  // the last ones; no place sees those after it
+        std::min<std::size_t>(text.size(), length);  // the last ones; no position sees those after it
     std::transform(text.end() - static_cast<std::ptrdiff_t>(count), text.end(), seen.begin(), code);
     writer(seen, scores);
     text += alphabet[choose(std::span(scores).subspan((count - 1) * letters, letters))];
@@ -89,7 +89,7 @@ std::string written(const Learning& trainer, std::string text, std::size_t size,
 std::size_t likeliest(std::span<const float> scores) {
   return static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
 }
-/// One at random, by the probabilities that scores stand for.
+/// A choice at random, with the softmax of the scores as probabilities.
 struct Drawn {
   std::uint64_t count = 0;
   std::size_t operator()(std::span<const float> scores) {
@@ -102,7 +102,7 @@ struct Drawn {
   }
 };
 
-/// Writes what a text might go on with.
+/// Learns the text of a file and prints how it might continue.
 int imitate(const std::string& path) {
   const std::string text = read_text(path);
   if (text.size() <= length)

@@ -8,7 +8,7 @@ using namespace gradual;
 inline constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz \n,'.!";
 inline constexpr int letters = static_cast<int>(alphabet.size()), length = 32, width = 48, heads = 4;
 
-/// A transformer block: attention and a hidden layer, each added to what it read (Vaswani et al. 2017).
+/// A transformer block: attention and a hidden layer, each added to its input (Vaswani et al. 2017).
 struct Block {
   nn::LayerNorm before_attention, before_hidden;
   nn::MultiHeadAttention attention;
@@ -23,7 +23,7 @@ struct Block {
   }
 };
 
-/// Scores of each next character. The table that characters are read from is also what the output is compared with.
+/// A model that scores each next character. Its embedding table is also the weight of the output layer.
 struct Writer {
   nn::Embedding table;
   Parameter place;
@@ -37,7 +37,7 @@ struct Writer {
     const Var x = table(text);
     return table.scores(last(block(x + place)));
   }
-  constexpr Loss loss(Var text, Var next) const {  // one value for each place of each sample
+  constexpr Loss loss(Var text, Var next) const {  // cross_entropy gives a value for each position
     const Var scores = predict(text);
     return {mean(cross_entropy(scores, next), {1}), metric("right", mean(argmax(scores) == next, {1}))};
   }

@@ -1,5 +1,5 @@
-// How noisy are gradients, and so: how large a batch is worth it? Measured while a classifier of digits trains, between the
-// 64 samples and the next 64 of its windows. How these are cut into micro-batches shows in no bit of it.
+// How noisy are gradients, and hence: how large a batch is worthwhile? Measured while a classifier of digits trains, between
+// successive batches of 64 samples in its windows. How the windows are cut into micro-batches does not change a bit of it.
 #include <cstdio>
 #include <iostream>
 
@@ -10,11 +10,11 @@ using namespace digits;
 
 namespace {
 
-constexpr int ends[] = {1, 3, 10, 30};  // epochs at which a line of the table ends
+constexpr int ends[] = {1, 3, 10, 30};  // the last epoch of each line of the table
 
 struct Measured {
-  std::vector<GradientNoise> noise;  ///< over the epochs of a line
-  std::vector<double> loss;          ///< of the last of them
+  std::vector<GradientNoise> noise;  ///< over the epochs of each line
+  std::vector<double> loss;          ///< in the last of them
   std::int64_t bytes = 0;
 };
 

@@ -1,5 +1,5 @@
-// A variational autoencoder of digits: convolutions to eight numbers, transposed convolutions back to an image. What its
-// decoder draws from random numbers is printed, and the noise inside it does not depend on how windows are cut.
+// A variational autoencoder of digits: convolutions to eight numbers, transposed convolutions back to an image. Prints what
+// its decoder draws from random numbers, and checks that the noise inside it does not depend on how windows are cut.
 #include <cstdio>
 #include <iostream>
 

@@ -7,7 +7,7 @@ using namespace gradual;
 
 inline constexpr int codes = 8, pixels = 64, channels = 16;
 
-/// Images of 8 × 8 pixels to the mean and the log variance of each of their codes.
+/// A net from images of 8 × 8 pixels to the mean and the log variance of each of their codes.
 struct Encoder {
   nn::Conv2d half;
   nn::GroupNorm norm;
@@ -21,7 +21,7 @@ struct Encoder {
   }
 };
 
-/// Codes to scores of pixels: above 0 where one is rather light than dark.
+/// A net from codes to scores of pixels: above 0 if a pixel is more likely light than dark.
 struct Decoder {
   nn::Linear input;
   nn::GroupNorm norm;
@@ -55,7 +55,7 @@ struct Autoencoder {
   }
 };
 
-/// The decoder alone, with the parameters of the whole by name.
+/// The decoder alone; its parameters have the names that they have in the whole.
 struct Painter {
   Decoder decoder;
   constexpr explicit Painter(Scope s) : decoder(s / "decoder") {}

@@ -1,5 +1,5 @@
-// Solves u'' = f on (0, 1), where u is 0 at both ends, by a net whose curvature is trained to be f at 64 points: in float, and
-// in double, which goes on where a float's digits end.
+// Solves u'' = f on (0, 1), where u is 0 at both ends, with a net whose second derivative is trained to equal f at 64 points:
+// in float, and in double, which improves further where the precision of float ends.
 // Usage: 14-differential-equation
 #include <gradual/gradual.hpp>
 
@@ -28,7 +28,7 @@ constexpr int points = 64;
 double exact(double x) { return std::sin(std::numbers::pi * x); }
 double curvature_of_exact(double x) { return -std::numbers::pi * std::numbers::pi * exact(x); }
 
-/// The middles of equal parts of (0, 1).
+/// Returns the midpoints of `count` equal parts of (0, 1).
 template <class Real>
 std::vector<Real> middles(int count) {
   std::vector<Real> x;
@@ -37,10 +37,10 @@ std::vector<Real> middles(int count) {
 }
 
 template <class Real>
-using Net = Compiled<Solution, Inputs<Real[1], Real[1]>>;  // in what its inputs are
+using Net = Compiled<Solution, Inputs<Real[1], Real[1]>>;  // computes in the type of its inputs
 
-/// Trains in Real, prints losses and largest errors, and returns the last one. `least_curvature`: below it, curvature is
-/// rounding.
+/// Trains in Real, prints losses and largest errors, and returns the last error. `least_curvature`: below it, curvature is
+/// taken for rounding error.
 template <class Real>
 double solve(const char* name, double least_curvature) {
   const std::vector<Real> x = middles<Real>(points);

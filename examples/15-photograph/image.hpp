@@ -10,13 +10,13 @@
 
 namespace photograph {
 
-/// Colours in [0, 1], three values for each pixel, row by row.
+/// An image: colours in [0, 1], three values for each pixel, row by row.
 struct Image {
   int width = 0, height = 0;
   std::vector<float> colors;
 };
 
-/// Reads a PPM file of bytes, without comments, of at most 32768 pixels on each side. Errors: gradual::FileError.
+/// Reads a binary PPM file of 8-bit values, without comments, of at most 32768 pixels on each side. Errors: gradual::FileError.
 inline Image read_ppm(const std::string& path) {
   const std::string file = gradual::read_file(path);
   std::istringstream header(file);
@@ -39,7 +39,7 @@ inline void write_ppm(const std::string& path, const Image& image) {
   gradual::write_atomically(path, std::as_bytes(std::span(file)));
 }
 
-/// The middle of each pixel of an image, its longer side being 1: what the net is asked at.
+/// Returns the centre of each pixel of an image whose longer side is 1: the places at which the net is evaluated.
 inline std::vector<float> places(int width, int height) {
   const auto longer = static_cast<float>(std::max(width, height));
   std::vector<float> at;

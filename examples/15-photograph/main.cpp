@@ -1,5 +1,5 @@
-// Learns a photograph: a net of four hidden layers is asked for the colour at a place. What it has learned has no pixels, and
-// is written larger than the photograph is, to learned.ppm.
+// Learns a photograph: a net of four hidden layers gives the colour at a place. What it has learned has no pixels, and is
+// written to learned.ppm at twice the size of the photograph.
 // Usage: 15-photograph [image.ppm]
 #include <array>
 #include <cmath>
@@ -14,7 +14,8 @@ using namespace photograph;
 
 namespace {
 
-/// Places as waves of rising frequency, without which a net learns only what is smooth (Tancik et al. 2020), then layers of 64.
+/// Waves of rising frequency in the place, without which a net learns only what is smooth (Tancik et al. 2020), then layers
+/// of 64.
 struct Photograph {
   static constexpr int waves = 6;
   nn::Linear first;

@@ -10,11 +10,11 @@ namespace cart_pole {
 using namespace gradual;
 
 /// A pole on a cart that is pushed to the left or to the right (Barto, Sutton and Anderson 1983; constants as in Gymnasium's
-/// CartPole-v1), with the library's sine and cosine: every machine sees the same run.
+/// CartPole-v1). With the library's sine and cosine, every machine sees the same run.
 class CartPole {
  public:
-  using State = std::array<float, 4>;  ///< place and speed of the cart in m and m/s, angle of the pole and its speed in rad
-  static constexpr int longest = 500;  ///< steps of a try
+  using State = std::array<float, 4>;  ///< cart: position in m, speed in m/s; pole: angle in rad, speed in rad/s
+  static constexpr int longest = 500;  ///< steps of an episode
 
   explicit CartPole(std::uint32_t seed) : random_(seed) { reset(); }
 
@@ -27,7 +27,7 @@ class CartPole {
     for (float& value : state_) value = static_cast<float>(random_() % 1001) * 1e-4f - 0.05f;
     steps_ = 0;
   }
-  /// 0: to the left, 1: to the right, for 20 ms.
+  /// Pushes the cart for 20 ms: to the left if `action` is 0, to the right if 1.
   void push(std::int32_t action) {
     constexpr float gravity = 9.8f, pole = 0.1f, mass = 1.1f, half_length = 0.5f, time = 0.02f;
     auto& [x, speed, angle, turning] = state_;

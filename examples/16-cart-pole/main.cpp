@@ -1,6 +1,6 @@
-// Reinforcement learning: a net learns to balance a pole by trying, with double Q-learning (van Hasselt et al. 2016). After
-// each push it learns from 64 pushes that it remembers, against what its own average over the last steps, which an Ema keeps,
-// expects of the states behind them.
+// Reinforcement learning: a net learns to balance a pole by trial and error, with double Q-learning (van Hasselt et al. 2016).
+// After each push it learns from 64 remembered pushes. Their targets use the worth of the state after each push as predicted
+// by the average of its own parameters over the last steps, which an Ema keeps.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -13,7 +13,7 @@ using namespace cart_pole;
 
 namespace {
 
-/// What each push is worth in a state: the steps for which the pole then stays up, later ones counting less.
+/// The worth of each push in a state: the number of steps for which the pole then stays up, later ones counting less.
 struct Worth {
   nn::Linear first, second, output;
   constexpr explicit Worth(Scope s)
@@ -26,7 +26,7 @@ using Net = Compiled<Worth, Inputs<f32[4], i32, f32>>;
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{Ema{Adam{.learning_rate = 5e-4}, 0.99}, 10.0}};
 constexpr int batch = 64, remembered = 20'000, first_steps = 1'000, most_steps = 60'000, tried_every = 1'000;
 
-/// Pushes, of which the oldest are forgotten.
+/// The last `remembered` pushes.
 struct Memory {
   struct Push {
     CartPole::State before, after;
@@ -47,7 +47,7 @@ std::int32_t best_push(Inference<Net>& worth, const CartPole::State& state) {
   return of[1] > of[0];
 }
 
-/// Steps for which the pole stays up, in the mean of ten tries.
+/// Returns the number of steps for which the pole stays up, averaged over ten tries.
 double tried(Inference<Net>& worth) {
   CartPole cart(99);
   int steps = 0;
