@@ -106,6 +106,8 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
             [](auto in) { return sin(cumsum(transpose(in[0], {1, 0}), 0)); }, {Shape::per_sample({4})});
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("log_ndtr", [](auto in) { return log_ndtr(in[0]); }, {{5}});
+  sweep.run("log_rising", [](auto in) { return log_rising(in[0], in[1]); }, {{40}, {40}}, Domain{0.3, 20});
+  sweep.run("log_rising of a number", [](auto in) { return log_rising(exp(in[0]), 0.5); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   EXPECT_GT(sweep.checks, 200);
 }

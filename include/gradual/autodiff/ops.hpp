@@ -41,6 +41,7 @@
 #include <gradual/autodiff/ops/log.hpp>
 #include <gradual/autodiff/ops/log1p.hpp>
 #include <gradual/autodiff/ops/log_ndtr.hpp>
+#include <gradual/autodiff/ops/log_rising.hpp>
 #include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/lookup.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>
