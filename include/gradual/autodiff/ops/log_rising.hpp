@@ -20,7 +20,7 @@ constexpr Var stirling_rest(Var x) {
 
 /// log Γ(x + n) − log Γ(x) for x > 0 and n ≥ 0, the logarithm of the rising factorial x (x + 1) … (x + n − 1): that of GSL's
 /// `lnpoch`. The difference of two lgammas is off by units in the last place of these, which of a large x are larger than the
-/// difference: in float by 16 of 14 for x = 9·10⁶, n = 1, and its derivative has any sign. Here the large parts are not added
+/// difference: in float by all of 16 for x = 9·10⁶, n = 1, and its derivative has any sign. Here the large parts are not added
 /// up: n log x + (x + n − ½) log(1 + n/x) − n, and the rests of two series.
 constexpr Var log_rising(Var x, Var n) {
   const detail::Composite called("log_rising", x);
