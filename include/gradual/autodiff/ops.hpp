@@ -27,6 +27,7 @@
 #include <gradual/autodiff/ops/erfcx.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
 #include <gradual/autodiff/ops/expm1.hpp>
+#include <gradual/autodiff/ops/flip.hpp>
 #include <gradual/autodiff/ops/floor.hpp>
 #include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/from_integer.hpp>
