@@ -115,7 +115,10 @@ struct Genome {
 
 TEST(GenomesAndCells, EachChromosomeIsHeldBackAndPredictedByTheOthers) {
   const Genome data;
-  const auto& [genome, begin, chromosome, marks] = data;
+  const std::vector<std::uint8_t>& genome = data.genome;  // no binding, which clang 14 does not capture
+  const std::vector<std::int64_t>& begin = data.begin;
+  const std::vector<std::int32_t>& chromosome = data.chromosome;
+  const std::vector<float>& marks = data.marks;
   const auto pieces_of = [&](std::vector<std::int32_t> pieces) {
     const std::int64_t count = std::ssize(pieces);
     return Dataset<i32, f32>::made(count, {Strands::steps, Strands::marks},

@@ -1,31 +1,43 @@
 #pragma once
-#include <gradual/autodiff/ops/constant.hpp>
-#include <gradual/autodiff/ops/convert.hpp>
-#include <gradual/autodiff/ops/floor.hpp>
+#include <gradual/autodiff/ops/concat.hpp>
 #include <gradual/autodiff/ops/inner_axis.hpp>
-#include <gradual/autodiff/ops/iota.hpp>
-#include <gradual/autodiff/ops/less.hpp>
 #include <gradual/autodiff/ops/pad.hpp>
+#include <gradual/autodiff/ops/reshape.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
-#include <gradual/autodiff/ops/where.hpp>
 
 namespace gradual {
 
 namespace detail {
 /// Of each two blocks of `size` places along an axis the second, and then the first.
 constexpr Var swap_blocks(Var x, int axis, std::int64_t size) {
-  const std::int64_t rest = x.shape().extent[axis] - size;
-  Shape along{};
-  along.rank = x.shape().rank - axis;
-  for (int i = 0; i < along.rank; ++i) along.extent[i] = i == 0 ? rest + size : 1;
-  const Var block = floor(convert(iota(constant_like(x, along, 0), 0), DType::f32) * (1.0 / static_cast<double>(size)));
-  const Var is_first = block - 2.0 * floor(0.5 * block) < 0.5;
-  return where(is_first, pad(slice(x, axis, size, rest), axis, 0, size), pad(slice(x, axis, 0, rest), axis, size, 0));
+  const Shape whole = x.shape();
+  Shape pairs;  // axes beside each other are one, but for that of samples and that of the two blocks
+  bool joins = false;
+  const auto add = [&](std::int64_t extent, bool joined) {
+    if (joins && joined) pairs.extent[pairs.rank - 1] *= extent;
+    else pairs.extent[pairs.rank++] = extent;
+    joins = joined;
+  };
+  int two = 0;
+  for (int i = 0; i < whole.rank; ++i)
+    if (i == whole.batch_axis) {
+      pairs.batch_axis = pairs.rank;
+      add(whole.extent[i], false);
+    } else if (i == axis) {
+      add(whole.extent[i] / (2 * size), true);
+      two = pairs.rank;
+      add(2, false);
+      add(size, true);
+    } else {
+      add(whole.extent[i], true);
+    }
+  const Var blocks = reshape(x, pairs), parts[] = {slice(blocks, two, 1, 1), slice(blocks, two, 0, 1)};
+  return reshape(concat(parts, 2, two), whole);
 }
 }  // namespace detail
 
-/// The places along `axis` (negative: from the end) in the other order. Of n places it takes log2 n copies: neighbours change
-/// places, then pairs, then fours. Errors: an axis out of range; the sample axis; integers.
+/// The places along `axis` (negative: from the end) in the other order, to the bit. Of n places it takes log2 n copies:
+/// neighbours change places, then pairs, then fours. Errors: an axis out of range; the sample axis; integers.
 constexpr Var flip(Var x, int axis) {
   const detail::Composite called("flip", x);
   if (!x.valid()) return {};
