@@ -111,7 +111,7 @@ TEST(Weights, BelowZeroAreAnErrorAndWithoutAnyThereIsNoStep) {
   const std::vector<float> x(4, 1.0f), ones(2, 1.0f), below{1.0f, -0.5f}, none(2, 0.0f);
   session.accumulate(x, ones);
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, below); }),
-            "weight 1 of a window is -0.5: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
+            "weight 1 of a window is -0.5: a mean takes none below 0; multiply the loss by such factors, or use "
             "Reduction::sum");
   EXPECT_EQ(session.parameters()["p"].values[0], -1.0f);
   EXPECT_EQ(session.accumulate(x, none), 0);

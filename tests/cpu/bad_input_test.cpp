@@ -79,7 +79,7 @@ TEST(BadOptions, ThreadsThatCannotBe) {
   for (const int threads : {-1, 0, 100'000})
     EXPECT_EQ(
         error_of<OptionError>([&] { Session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .threads = threads}); }),
-        "Session: " + std::to_string(threads) + " threads, where 1 to 1024 can be asked for");
+        "Session: " + std::to_string(threads) + " threads; 1 to 1024 are possible");
 }
 
 TEST(BadOptions, WaysToFitThatCannotBe) {
@@ -95,7 +95,7 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.validate = data, .patience = -2}); }),
             "fit: a patience of -2 epochs");
   EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.monitor = [](const EpochRecord&) { return 0.0; }}); }),
-            "fit: a monitor or a min_delta without a patience, whose epochs they judge");
+            "fit: a monitor or a min_delta does nothing without a patience");
   EXPECT_THROW(trainer.fit(data, {.min_delta = 0.1}), OptionError);
   std::vector<double> weights(15, 1.0);
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data, {.draw = weights}); }), "fit: .draw has 15 weights for 16 samples");
@@ -105,11 +105,11 @@ TEST(BadOptions, WaysToFitThatCannotBe) {
   EXPECT_EQ(differing_bits(before, bytes), 0);
   Trainer drops(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 17, .tail = Tail::drop});
   EXPECT_EQ(error_of<OptionError>([&] { drops.fit(data, {.epochs = 1}); }),
-            "fit: Tail::drop would drop all of 16 samples, a window has 17");
+            "fit: Tail::drop would drop all 16 samples: a window has 17");
   Trainer grows(ClassifierNet{}, Accumulate{Sgd{}},
                 {.global_batch = 32, .tail = Tail::drop, .window_samples = schedule::step(8, 2, 4.0)});
   EXPECT_EQ(error_of<OptionError>([&] { grows.fit(data, {.epochs = 3}); }),
-            "fit: no step in epoch 2: Tail::drop drops all of 16 samples, they fill no window");
+            "fit: no step in epoch 2: Tail::drop drops all 16 samples, which fill no window");
   EXPECT_EQ(grows.session().step_count(), 2);
 }
 
@@ -121,7 +121,8 @@ TEST(BadOptions, MetricsThatAreNotThere) {
   EXPECT_EQ(averages.metric(0), 2);
   EXPECT_EQ(error_of<OptionError>([&] { averages.metric(1); }), "metric 1 of 1, from 0");
   EXPECT_EQ(error_of<OptionError>([&] { averages.metric(-1); }), "metric -1 of 1, from 0");
-  EXPECT_EQ(error_of<OptionError>([] { Averages().metric(0); }), "metric 0 of 0: nothing was averaged, as of data that .validate was not given");
+  EXPECT_EQ(error_of<OptionError>([] { Averages().metric(0); }),
+            "metric 0 of 0: nothing was averaged, as of validation data if .validate was not given");
 }
 
 TEST(BadOptions, DataSetsThatCannotBe) {
@@ -141,7 +142,7 @@ TEST(BadOptions, RatesThatCannotBe) {
   EXPECT_EQ(error_of<OptionError>([] {
               Session(ClassifierNet{}, Accumulate{Sgd{.dampening = 0.5}}, {.global_batch = 8});
             }),
-            "an optimizer's dampening, where there is no momentum");
+            "an optimizer's dampening needs a momentum");
 }
 
 TEST_F(BadInput, RatesThatAreNoneInALaterStep) {
@@ -223,7 +224,7 @@ TEST_F(CallsBack, AStateOfOtherDataIsRefusedBetweenEpochs) {
   trainer.fit(fewer, {.epochs = 1});
   trainer.fit(data, {.epochs = 1, .on_epoch = [&](auto&&...) { call_back(fewer); }});
   EXPECT_EQ(of_fit, "fit: this trainer is inside a fit");
-  EXPECT_NE(of_load.find("has begun on 40 samples, now there are 64"), std::string::npos) << of_load;
+  EXPECT_NE(of_load.find("has begun on 40 samples, but now there are 64"), std::string::npos) << of_load;
 }
 
 TEST(BadOptions, FilesWhoseValuesDoNotFillTheirShapes) {

@@ -138,10 +138,11 @@ TEST(ConfusionMatrices, RefuseWhatDoesNotFit) {
   const auto refused = [&](std::vector<std::int32_t> labels) {
     return error_of<DataError>([&] { ConfusionMatrix(scores, labels); });
   };
-  EXPECT_EQ(refused({}), "ConfusionMatrix: 6 scores are not a row for each of 0 labels");
-  EXPECT_EQ(refused({0, 1, 0, 1}), "ConfusionMatrix: 6 scores are not a row for each of 4 labels");
+  EXPECT_EQ(refused({}), "ConfusionMatrix: 6 scores do not make a row for each of 0 labels");
+  EXPECT_EQ(refused({0, 1, 0, 1}), "ConfusionMatrix: 6 scores do not make a row for each of 4 labels");
   EXPECT_EQ(refused({0, 1, 0, 1, 0, 1}),
-            "ConfusionMatrix: one score for each label makes one class; ConfusionMatrix(2) counts by add(label, score > 0)");
+            "ConfusionMatrix: one score for each label makes one class; for two, use ConfusionMatrix(2) "
+            "and add(label, score > 0)");
   EXPECT_EQ(refused({0, 3}), "ConfusionMatrix: class 3 of 3, from 0");
   EXPECT_EQ(refused({-1, 2}), "ConfusionMatrix: class -1 of 3, from 0");
   EXPECT_EQ(error_of<OptionError>([] { ConfusionMatrix(0); }), "ConfusionMatrix: 0 classes");

@@ -215,7 +215,7 @@ TEST_F(EagerTrainer, FindsMetricsByName) {
 
 TEST_F(EagerTrainer, RefusesWhatIsOfPlannedMemory) {
   EXPECT_EQ(error_of<OptionError>([&] { eagerly({.global_batch = 32, .memory_budget = 1_MiB}, [](auto&) { return 0; }); }),
-            "an eager session has no .memory_budget and no .gather: its device keeps a limit, Device::cpu(bytes)");
+            "an eager session has no .memory_budget and no .gather: limit its device's memory, Device::cpu(bytes)");
 }
 
 TEST_F(EagerTrainer, SessionsTakeRowsOfADataSet) {
@@ -239,7 +239,7 @@ TEST_F(EagerTrainer, SessionsTakeRowsOfADataSet) {
   EXPECT_TRUE(session.again());
   const std::vector<float> values(parameters.values().begin(), parameters.values().end());
   EXPECT_EQ(error_of<OptionError>([&] { session.set_parameters(values); }),
-            "set_parameters: the parameters are elsewhere until the window is given again: discard it before");
+            "set_parameters: the parameters are displaced until the window is given again: discard it first");
   EXPECT_EQ(error_of<DataError>([&] { session.set_parameters(std::span(values).first(3)); }),
             "set_parameters: the net has 260 parameters, got 3");
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate_rows({}, 0, false, taken, record); }), "a batch of 0 samples");

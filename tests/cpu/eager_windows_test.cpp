@@ -237,7 +237,7 @@ TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
             "metric 'none': no value");
   give([](Var l) { return Loss(l, metric("loss", l)); });
   EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l); }); }),
-            "a loss with 0 metrics; those of the parts before had 1");
+            "a loss with 0 metrics; earlier parts had 1");
   EXPECT_EQ(session.position(), 2);
   give([](Var l) { return Loss(l, metric("loss", l)); });
   EXPECT_EQ(session.step_count(), 1);
@@ -253,7 +253,7 @@ TEST(EagerWindows, AGradientOfABatchIsNoLossOfItsSamples) {  // it would depend 
     return Loss(y * gradients(y, {p})[0]);
   };
   EXPECT_EQ(error_of<ShapeError>([&] { session.evaluate(2, record); }),
-            "evaluate: a loss that holds the gradient of a batch depends on how it is cut");
+            "evaluate: a loss that contains a gradient over the batch depends on how the batch is cut");
   EXPECT_THROW(session.accumulate(2, record), ShapeError);
   EXPECT_EQ(session.position(), 0);
 }

@@ -94,11 +94,11 @@ TEST_F(Fit, GoesOnWithWhatItDrewInAnEpochAndMayDrawOtherwiseInTheNext) {
   resumed.load_state(file);
   for (Classifiers* stopped : {&trainer, &resumed}) {
     EXPECT_EQ(error_of<DataError>([&] { stopped->fit(data); }),
-              "fit: epoch 1 has begun with another .draw: discard_epoch() leaves the rest of it");
+              "fit: epoch 1 has begun with another .draw: discard_epoch() skips the rest of it");
     auto weights = some_weights();
     weights.back() = 1e-3;
     EXPECT_EQ(error_of<DataError>([&] { stopped->fit(data, {.draw = weights}); }),
-              "fit: epoch 1 has begun with another .draw: discard_epoch() leaves the rest of it");
+              "fit: epoch 1 has begun with another .draw: discard_epoch() skips the rest of it");
     EXPECT_EQ(stopped->session().position(), 16) << "nothing is changed";
     stopped->fit(data, {.draw = some_weights()});
     stopped->fit(data, {.epochs = 2});
@@ -114,7 +114,7 @@ TEST_F(Fit, RefusesAStateWhoseEpochDrawsOtherwise) {
   std::string why;
   const auto reload = [&](const EpochRecord&) { why = error_of<DataError>([&] { drawing.load_state(file); }); };
   drawing.fit(data, {.draw = some_weights(), .on_epoch = reload});
-  EXPECT_EQ(why, "fit: epoch 1 has begun with no .draw: discard_epoch() leaves the rest of it");
+  EXPECT_EQ(why, "fit: epoch 1 has begun with no .draw: discard_epoch() skips the rest of it");
   drawing.fit(data, {.on_epoch = reload});
   EXPECT_EQ(why, "accepted");
 }
@@ -153,15 +153,15 @@ TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
   EXPECT_EQ(trainer.fit(data, {.epochs = 5, .patience = 3, .monitor = late}).size(), 5u);
   const auto never = [](const EpochRecord&) { return std::nan(""); };
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = never}); }),
-            "fit: patience ends after epoch 8, of which the monitor is not a number");
+            "fit: patience ends after epoch 8: the monitor is not a number");
   const auto infinite = [](const EpochRecord& e) { return e.epoch == 8 ? std::nan("") : double{INFINITY}; };
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = infinite}); }),
-            "fit: patience ends after epoch 11, of which the monitor is infinite, and finite of none before");
+            "fit: patience ends after epoch 11: the monitor is infinite, and was never finite before");
   const auto at_first = [](const EpochRecord& e) { return e.epoch == 11 ? 0 : double{INFINITY}; };
   EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = at_first}).size(), 4u);
   const auto then_none = [](const EpochRecord& e) { return e.epoch == 15 ? 0 : std::nan(""); };
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = then_none}); }),
-            "fit: patience ends after epoch 19, of which the monitor is not a number");
+            "fit: patience ends after epoch 19: the monitor is not a number");
 }
 
 /// As a search of hyperparameters leaves a trial.
@@ -200,7 +200,7 @@ TEST(Fits, SayWhichWeightsNoMeanHas) {
   Trainer sums(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .reduction = Reduction::sum});
   weight[13] = -0.5f;
   const std::string why =
-      "input 2, sample 13: weight 0 is -0.5: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
+      "input 2, sample 13: weight 0 is -0.5: a mean takes none below 0; multiply the loss by such factors, or use "
       "Reduction::sum";
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(data); }), why);
   EXPECT_EQ(error_of<DataError>([&] { trainer.evaluate(data); }), why);
@@ -296,7 +296,7 @@ TEST_F(Fit, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {
     EXPECT_EQ(inside, "discard_epoch: this trainer is inside a fit");
     EXPECT_EQ(stopped.session().position(), micro_batches == 3 ? 16 : 0);
     EXPECT_EQ(error_of<DataError>([&] { stopped.fit(data.subset(0, 50)); }),
-              "fit: epoch 2 has begun on 100 samples, now there are 50: discard_epoch() leaves the rest of it");
+              "fit: epoch 2 has begun on 100 samples, but now there are 50: discard_epoch() skips the rest of it");
     stopped.discard_epoch();
     EXPECT_EQ(stopped.session().position(), 0);
     EXPECT_EQ(stopped.epoch(), 2);

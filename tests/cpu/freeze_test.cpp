@@ -280,7 +280,7 @@ TEST(Freeze, RulesSayWhichOfTheirStatesFollow) {
   EXPECT_EQ(following_states<Ema<Apart<Adam>>>(), 0b10000);
   EXPECT_EQ(following_states<Trailing<TrailingDescent>>(), 0b11110);
   EXPECT_EQ(error_of<ShapeError>([] { trace_update(FollowingMean{}, 3); }),
-            "value 0 of an update rule's State, which follows the parameters, has the shape [] for one of [3]");
+            "value 0 of an update rule's State, which follows the parameters, has the shape [] for a parameter of [3]");
 }
 
 }  // namespace freeze_test

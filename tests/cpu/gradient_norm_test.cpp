@@ -63,7 +63,7 @@ TEST(GradientNorm, IsThereBetweenWindows) {
   session.accumulate(x);
   session.accumulate(std::span(x).first(2));
   EXPECT_EQ(error_of<OptionError>([&] { session.gradient_norm(); }),
-            "gradient_norm: a window has begun, whose gradient is known only at its end");
+            "gradient_norm: a window has begun; its gradient is known only at its end");
   session.discard();
   EXPECT_TRUE(std::isnan(session.gradient_norm())) << "sums of another window had begun";
   session.accumulate(x);

@@ -40,7 +40,7 @@ TEST(HopelessFit, TellsNoSignOfNaN) {
   const std::vector<float> x(20, 1.0f);
   Trainer trainer(Compiled<Undefined, Inputs<f32[2]>>{}, Accumulate{Sgd{}}, {.global_batch = 10});
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(Dataset<float>::of(10, x), {.epochs = 1}); }),
-            "fit: no step in epoch 1: loss or gradient were not finite in all 1 windows, the last loss was nan; "
+            "fit: no step in epoch 1: the loss or its gradient was not finite in all 1 windows; the last loss was nan; "
             "first_non_finite<Net>(parameters, inputs...) names the op");
 }
 
@@ -53,7 +53,7 @@ TEST(HopelessFit, IsAnErrorOfItsFirstEpoch) {
   EXPECT_EQ(error_of<NonFiniteError>([&] {
               trainer.fit(data, {.epochs = 5, .on_epoch = [&](const EpochRecord&) { ++epochs; }});
             }),
-            "fit: no step in epoch 1: loss or gradient were not finite in all 3 windows, the last loss was -inf; "
+            "fit: no step in epoch 1: the loss or its gradient was not finite in all 3 windows; the last loss was -inf; "
             "first_non_finite<Net>(parameters, inputs...) names the op");
   EXPECT_EQ(epochs, 1);
   Trainer scaled(Net{}, Accumulate{LossScale{Sgd{.learning_rate = 0.1f}}}, {.global_batch = 4});
@@ -126,8 +126,8 @@ TEST(HopelessFit, PutsTheBestParametersBackWhereAllWindowsAreDropped) {
                                              if (e.epoch == 2) trainer.session().set_parameters(std::vector<float>(2, 3e38f));
                                            }};
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, options); }),
-            "fit: no step in epoch 4: loss or gradient were not finite in all 1 windows, the last loss was inf, "
-            "as where a learning rate is too high; first_non_finite<Net>(parameters, inputs...) names the op");
+            "fit: no step in epoch 4: the loss or its gradient was not finite in all 1 windows; the last loss was inf, "
+            "as with a learning rate that is too high; first_non_finite<Net>(parameters, inputs...) names the op");
   EXPECT_TRUE(std::ranges::equal(trainer.parameters().values(), first));
 }
 

@@ -163,7 +163,8 @@ TEST_F(InferenceOfClassifier, APartOfItsParametersBeginsAnotherNet) {
     EXPECT_TRUE(std::ranges::equal(parameters["hidden/weight"].values, trained));
     EXPECT_TRUE(std::ranges::equal(parameters["output/weight"].values, std::span(drawn).subspan(170, 102)));
   };
-  const std::string wide = "tensor 'output/weight' is [17, 5], where [17, 6] is needed", typo = "load: no parameter is named 'hiden/*'; ";
+  const std::string wide = "tensor 'output/weight' is [17, 5], but [17, 6] is needed",
+                    typo = "load: no parameter is named 'hiden/*'; ";
   EXPECT_EQ(error_of<FileError>([&] { finer.load(file); }), file + ": " + wide);
   EXPECT_TRUE(error_of<OptionError>([&] { finer.load(file, "hiden/*"); }).starts_with(typo));
   EXPECT_TRUE(std::ranges::equal(finer.parameters().values(), drawn));

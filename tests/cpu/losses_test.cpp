@@ -82,7 +82,7 @@ TEST_F(Losses, RefusesWhatIsNoData) {
   Session sam(ClassifierNet{}, Accumulate{Sam{Sgd{}}}, {.global_batch = 100});
   sam.accumulate(x, y);
   EXPECT_EQ(error_of<OptionError>([&] { sam.losses(x, y); }),
-            "losses: the parameters are elsewhere until the window is given again");
+            "losses: the parameters are displaced until the window is given again");
 }
 
 }  // namespace losses_test

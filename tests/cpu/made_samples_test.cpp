@@ -213,17 +213,18 @@ TEST_F(MadeSamples, LeaveTheRestOfAnEpochToTheNextFitWhereTheirFunctionThrows) {
 TEST_F(MadeSamples, AreRefusedWhereTheyDoNotFit) {
   Trainer trainer(DroppedNet{}, optimizer, {.global_batch = 32});
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Data::made(9, {8, 1}, [](auto...) {})); }),
-            "the data set makes 8 values of input 0 for each sample, where the net takes 9");
+            "the data set makes 8 values of input 0 for each sample, but the net takes 9");
   EXPECT_EQ(error_of<OptionError>([&] { made.apply([](auto...) {}); }),
-            "a data set whose samples are made has no spans of them: a trainer asks for them");
+            "a data set whose samples are made has no spans: give it to a trainer");
   EXPECT_EQ(error_of<OptionError>([&] { made.batches(8); }),
-            "batches of a data set whose samples are made: a trainer asks for them");
-  EXPECT_EQ(error_of<DataError>([] { Data::made(0, {9, 1}, [](auto...) {}); }), "a data set of 0 samples that are made");
+            "a data set whose samples are made has no batches: give it to a trainer");
+  EXPECT_EQ(error_of<DataError>([] { Data::made(0, {9, 1}, [](auto...) {}); }),
+            "a data set of 0 samples that are made: 1 to 2^31 - 1 are possible");
   EXPECT_EQ(error_of<DataError>([] { Data::made(std::int64_t{1} << 31, {9, 1}, [](auto...) {}); }),
-            "a data set of 2147483648 samples that are made");
+            "a data set of 2147483648 samples that are made: 1 to 2^31 - 1 are possible");
   EXPECT_EQ(error_of<OptionError>([] { Data::made(9, {9, 0}, [](auto...) {}); }),
             "a data set that makes 0 values for each sample");
-  EXPECT_EQ(error_of<OptionError>([] { Data::made(9, {9, 1}, nullptr); }), "a data set that is made by no function");
+  EXPECT_EQ(error_of<OptionError>([] { Data::made(9, {9, 1}, nullptr); }), "a data set that is made by an empty function");
   EXPECT_EQ(made.widths(), (Data::Widths{9, 1}));
   EXPECT_EQ(lying.widths(), made.widths());
   const auto [first, rest] = made.split(0.8);

@@ -179,7 +179,7 @@ TEST(Memory, PlansOfWhatNoSessionCouldHaveAreRefused) {
   const auto planned = [](const Planning& planning) {
     return error_of<OptionError>([&] { ClassifierNet::training_memory(Accumulate{Sgd{}}, 4, planning); });
   };
-  EXPECT_EQ(planned({.threads = -3}), "Planning: -3 threads, where 1 to 1024 can be asked for");
+  EXPECT_EQ(planned({.threads = -3}), "Planning: -3 threads; 1 to 1024 are possible");
   EXPECT_EQ(planned({.frozen = ClassifierNet::parameter_elements}), "accepted");
   const std::string all = std::to_string(ClassifierNet::parameter_elements);
   EXPECT_EQ(planned({.frozen = ClassifierNet::parameter_elements + 1}),

@@ -141,7 +141,7 @@ TEST(MetricWeightsOfOthers, AreRefused) {
   };
   give(true);
   EXPECT_EQ(error_of<ShapeError>([&] { give(false); }),
-            "a loss with 1 metrics; those of the parts before had 1, of which others had weights of their own");
+            "a loss with 1 metrics; earlier parts had 1, but others of them had weights of their own");
 }
 
 }  // namespace metric_weights_test

@@ -135,7 +135,7 @@ TEST(ModelCheck, AWrongDerivativeIsFoundInWhatItReaches) {
 TEST(ModelCheck, DifferencesThatTellNothingAreNoAgreement) {
   const ModelCheck result = check_faulty<Fault::jumps>();
   ASSERT_FALSE(result.mistakes.empty());
-  EXPECT_EQ(result.mistakes[0], "first/weight: differences at neighbouring steps are far apart");
+  EXPECT_EQ(result.mistakes[0], "first/weight: differences of neighbouring step sizes are far apart");
 }
 
 TEST(ModelCheck, ADerivativeThatIsNotFiniteIsNoAgreement) {
@@ -181,7 +181,7 @@ std::string mistake_on_a_kink() {
   return test_model(Compiled<OnAKink<Else>, Inputs<f32[2], f32[3]>>{}, zeros, x, y).mistakes.at(1);
 }
 TEST(ModelCheck, AKinkUnderAValueIsTold) {
-  const std::string why = "only/bias: values stand on a kink, as of relu at 0: move the parameters a little";
+  const std::string why = "only/bias: values are at a kink, as of relu at 0: move the parameters a little";
   EXPECT_EQ(mistake_on_a_kink<0>(), why);
   EXPECT_EQ(mistake_on_a_kink<10000>(), why);
 }

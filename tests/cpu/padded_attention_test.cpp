@@ -105,7 +105,7 @@ TEST(PaddedAttention, RefusesOtherShapes) {
   const Var x = tape.input(std::span<const float>(values), {longest, width});
   const Var present = tape.input(std::span<const float>(values).first(2 * 5), {5});
   EXPECT_EQ(error_of<ShapeError>([&] { attention(x, present); }),
-            "attention: what is present of [batch, 7, 6] is [batch, 7], got [batch, 5]");
+            "attention: `present` for [batch, 7, 6] must be [batch, 7], got [batch, 5]");
 }
 
 }  // namespace padded_attention_test

@@ -83,7 +83,7 @@ TEST(PaddedRecurrentLayers, SayWhatDoesNotFit) {
   const std::vector<float> x(longest * features), present(longest - 1);
   const Var in = tape.input(x, {longest, features}), there = tape.input(present, {longest - 1});
   EXPECT_EQ(error_of<ShapeError>([&] { model.predict(in, there); }),
-            "gru: what is present of [batch, 3, 2] is [batch, 3], got [batch, 2]");
+            "gru: `present` for [batch, 3, 2] must be [batch, 3], got [batch, 2]");
 }
 
 }  // namespace padded_recurrent_test

@@ -91,7 +91,7 @@ TEST_F(Predict, RefusesWhatIsNoData) {
   Session sam(ClassifierNet{}, Accumulate{Sam{Sgd{}}}, {.global_batch = 100});
   sam.accumulate(x, y);
   EXPECT_EQ(error_of<OptionError>([&] { sam.predict(x); }),
-            "predict: the parameters are elsewhere until the window is given again");
+            "predict: the parameters are displaced until the window is given again");
 }
 
 TEST_F(Predict, GivesNothingOfNoSamples) {
@@ -158,7 +158,7 @@ TEST_F(EagerPredict, RefusesWhatIsNoPrediction) {
   EXPECT_EQ(error_of_predicting(ShapeError(""), [&](Var in) {
               const Var of_batch = gradients(sum(model.predict(in), {1}), {model.output.bias().on(in)})[0];
               return in * sum(of_batch, {0});
-            }), "predict: what holds the gradient of a batch depends on how it is cut");
+            }), "predict: a value that contains a gradient over the batch depends on how the batch is cut");
   EXPECT_EQ(error_of<DataError>([&] { session.predict(-1, [&](EagerTape& tape) { return tape.input(x, {9}); }); }),
             "a batch of -1 samples");
 }

@@ -97,7 +97,7 @@ void expect_body(auto& session, const auto& from, const std::vector<float>& pret
   EXPECT_EQ(refusal("bodies/*"),
             "set_parameters: no parameter is named 'bodies/*'; there are 'body/first/weight', 'body/first/bias', "
             "'body/second/weight', 'body/second/bias', 'head/weight', 'head/bias'");
-  EXPECT_EQ(refusal("*"), "set_parameters: 'head/weight' is [3, 2], its other [3, 5]");
+  EXPECT_EQ(refusal("*"), "set_parameters: 'head/weight' is [3, 2], the given one [3, 5]");
   session.set_parameters(from, "body/*");
   std::vector<float> expected = before;
   std::copy_n(pretrained.begin(), body, expected.begin());

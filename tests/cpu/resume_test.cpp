@@ -80,16 +80,16 @@ TEST_F(Resume, WhereAWindowIsCountedInCalls) {
   EXPECT_EQ(still.step_count(), 2);
   S samples(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 100});
   EXPECT_EQ(error_of<OptionError>([&] { samples.restore(still.state()); }),
-            "the state holds 60 samples of 2 calls of a window; this session's are of 100 samples");
+            "the state holds 60 samples of 2 calls of a window; this session's windows are of 100 samples");
   Checkpoint counted = still.state();
   counted.notes["calls"] = "0";  // as of a call that failed after its first parts
   still.restore(counted);
   counted.notes["calls"] = "3";
   EXPECT_EQ(error_of<OptionError>([&] { still.restore(counted); }),
-            "the state holds 60 samples of 3 calls of a window; this session's are of 3 calls");
+            "the state holds 60 samples of 3 calls of a window; this session's windows are of 3 calls");
   counted.notes["calls"] = "2";
   counted.notes["position"] = "1099511627777";  // positions of so many samples are more than are counted
-  EXPECT_EQ(error_of<FileError>([&] { still.restore(counted); }), "the file's note 'position' is '1099511627777'");
+  EXPECT_EQ(error_of<FileError>([&] { still.restore(counted); }), "the file's note 'position' cannot be '1099511627777'");
 }
 
 TEST_F(Resume, OnlySumsThatHaveBegunAndBlocksThatAreOpenAreKept) {
@@ -161,7 +161,8 @@ TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
   EXPECT_EQ((refusal<Compiled<Deeper, Labelled>>(options, as_it_is)),
             "the state is of another net: it has no parameter where this one has 'scale [5]'");
   const std::string why = refusal<Compiled<WithTanh, Labelled>>(options, as_it_is);
-  EXPECT_NE(why.find("into a window, by a model that computes something else of the same parameters"), std::string::npos) << why;
+  EXPECT_NE(why.find("into a window, by a model that computes something else from the same parameters"), std::string::npos)
+      << why;
   EXPECT_EQ(refusal({.global_batch = 64, .reduction = Reduction::sum}, as_it_is),
             "the state is of another reduction: 'mean' instead of 'sum'");
   const SessionOptions may_differ{
@@ -182,7 +183,7 @@ TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
   EXPECT_EQ((refusal<ClassifierNet, Adam, OptionError>(options, [](Checkpoint& state) {
               state.notes["again"] = "64", state.notes["dropped"] = "60";  // Adam evaluates no window again
             })),
-            "the state holds 21 samples of 0 calls of a window; this session's are of 4 samples");
+            "the state holds 21 samples of 0 calls of a window; this session's windows are of 4 samples");
 }
 
 TEST_F(Resume, AStateThatLacksAnythingIsRefused) {
@@ -203,7 +204,7 @@ TEST_F(Resume, AStateThatLacksAnythingIsRefused) {
 
 TEST_F(Resume, AWindowThatDoesNotFitIsRefused) {
   EXPECT_EQ((refusal<ClassifierNet, Adam, OptionError>({.global_batch = 21}, as_it_is)),
-            "the state holds 21 samples of 0 calls of a window; this session's are of 21 samples");
+            "the state holds 21 samples of 0 calls of a window; this session's windows are of 21 samples");
   EXPECT_EQ(
       (refusal<ClassifierNet, Adam, OptionError>(
           {.global_batch = 256, .micro_batch = 128, .open_blocks = OpenBlocks::as_needed}, as_it_is)),
@@ -232,7 +233,7 @@ TEST_F(Resume, AFileOfTheStateServesInference) {
   Inference<ClassifierNet>(session.parameters().values())(x, b);
   EXPECT_EQ(std::memcmp(a, b, sizeof(a)), 0);
   save_parameters<ClassifierNet>(file, session.parameters());
-  EXPECT_TRUE(error_of<FileError>([&] { session.load_state(file); }).starts_with(file + ": the file is no state, as "));
+  EXPECT_TRUE(error_of<FileError>([&] { session.load_state(file); }).starts_with(file + ": the file is not a state, as "));
 }
 
 TEST_F(Resume, WhoGoesOnMayChooseOtherParametersForAnAdapter) {

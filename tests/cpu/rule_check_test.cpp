@@ -100,7 +100,7 @@ TEST(RuleCheck, TellsARuleThatRecordsByItsNumbers) {
   EXPECT_TRUE(test_rule(Decays{}).mistakes.empty());
   const RuleCheck other = test_rule(Decays{0.25});
   ASSERT_EQ(other.mistakes.size(), 1u);
-  EXPECT_EQ(other.mistakes[0].find("an update rule records something else with these numbers"), 0u);
+  EXPECT_EQ(other.mistakes[0].find("an update rule records other ops with these numbers"), 0u);
 }
 
 /// Another function of the same number each time that it is called.

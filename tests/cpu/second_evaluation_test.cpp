@@ -164,7 +164,7 @@ TEST(SecondEvaluation, ATrainerGivesWindowsTwice) {
   }}), Killed);
   EXPECT_TRUE(killed.session().again());
   EXPECT_EQ(error_of<OptionError>([&] { killed.save(path + ".net"); }),
-            "save: the parameters are elsewhere until the window is given again");
+            "save: the parameters are displaced until the window is given again");
   auto resumed = make(options);
   resumed.load_state(path);
   std::filesystem::remove(path);
@@ -246,9 +246,9 @@ TEST(SecondEvaluation, ParametersAreNotReplacedOrHandedOutBefore) {
   const std::vector<std::byte> before = bytes_of(session);
   EXPECT_THROW(session.set_parameters(std::vector<float>(ClassifierNet::parameter_elements)), OptionError);
   EXPECT_EQ(error_of<OptionError>([&] { session.parameters(); }),
-            "parameters: the parameters are elsewhere until the window is given again");
+            "parameters: the parameters are displaced until the window is given again");
   EXPECT_EQ(error_of<OptionError>([&] { session.averaged_parameters(); }),
-            "averaged_parameters: the parameters are elsewhere until the window is given again");
+            "averaged_parameters: the parameters are displaced until the window is given again");
   EXPECT_EQ(bytes_of(session), before);
 }
 

@@ -130,7 +130,7 @@ TEST(SequenceLayers, RefuseToAttendToOtherThings) {
   const Var x = tape.input(std::span(numbers).first(12), {6}), kept = tape.input(numbers, {5, 6});
   const Var other = tape.input(std::span(numbers).first(2 * 4 * 6), {4, 6}), place = tape.input(zeros);
   EXPECT_EQ(error_of<ShapeError>([&] { everywhere.step(x, {kept, kept}, place); }),
-            "attention: a step sees what comes before it alone: Attend::backward");
+            "attention: a step sees only what comes before it: use Attend::backward");
   EXPECT_EQ(error_of<ShapeError>([&] { backward.step(x, {kept, other}, place); }),
             "attention: a step needs [batch, width], keys and values of [batch, positions, width] and places of [batch], got "
             "[batch, 6], [batch, 5, 6], [batch, 4, 6] and [batch]");

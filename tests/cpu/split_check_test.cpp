@@ -71,13 +71,13 @@ TEST(SplitCheck, CountsTheBitsThatDiffer) {
 
 TEST(SplitCheck, ASplitOfOtherSamplesIsRefused) {
   EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}}, {{25, 25}, {25, 24}}, x, y); }),
-            "test_splits: micro-batches of {25,24} are 49 samples, given are 50");
+            "test_splits: micro-batches of {25,24} are 49 samples, but given are 50");
   EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}}, {{51, -1}}, x, y); }),
             "test_splits: a micro-batch without samples in {51,-1}");
   EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}, 2}, {{25, 25}}, x, y); }),
-            "test_splits: windows of 2 calls are other samples in each split");
+            "test_splits: windows of 2 calls hold other samples in each split");
   EXPECT_EQ(error_of<OptionError>([] { test_splits(ClassifierNet{}, Accumulate{Sgd{}}, {{}}, x, y); }),
-            "test_splits: micro-batches of {} are 0 samples, given are 50");
+            "test_splits: micro-batches of {} are 0 samples, but given are 50");
 }
 
 }  // namespace split_check_test

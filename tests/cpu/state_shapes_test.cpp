@@ -148,10 +148,10 @@ TEST(StateShapes, WhatARuleReturnsHasTheShapeThatIsKept) {
       Session session(parameters, Accumulate{rule}, {.global_batch = 512});
     });
   };
-  EXPECT_EQ(error(Faulty<0>{}), "an update rule leaves value 0 of its State with the shape [260], where [4] is kept");
+  EXPECT_EQ(error(Faulty<0>{}), "an update rule leaves value 0 of its State with the shape [260] instead of [4]");
   EXPECT_EQ(error(Faulty<1>{}), "an update rule leaves value 1 of its State without a value");
   EXPECT_EQ(error(Faulty<2>{}), "an update rule leaves the parameter without a value");
-  EXPECT_EQ(error(Faulty<3>{}), "an update rule leaves the parameter with the shape [], where [260] is kept");
+  EXPECT_EQ(error(Faulty<3>{}), "an update rule leaves the parameter with the shape [] instead of [260]");
 }
 
 }  // namespace state_shapes_test

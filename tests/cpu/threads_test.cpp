@@ -155,7 +155,7 @@ TEST(Threads, PredictTheSameBits) {
     EXPECT_EQ(out, expected) << threads;
   }
   EXPECT_EQ(error_of<OptionError>([&] { Inference<WideNet>(one.parameters(), 1, 0); }),
-            "Inference: 0 threads, where 1 to 1024 can be asked for");
+            "Inference: 0 threads; 1 to 1024 are possible");
 }
 
 TEST(Threads, SessionsCanBeMoved) {

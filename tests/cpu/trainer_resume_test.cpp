@@ -91,7 +91,7 @@ TEST_F(TrainerResume, AnEpochGoesOnWithTheDataItBeganWith) {
   stopping.on_step = [](std::int64_t step, const Averages&) { step == 2 ? throw Stop{} : void(); };
   EXPECT_THROW(trainer.fit(seen, stopping), Stop);
   EXPECT_EQ(error_of<DataError>([&] { trainer.fit(unseen, fit(0)); }),
-            "fit: epoch 1 has begun on 100 samples, now there are 50: discard_epoch() leaves the rest of it");
+            "fit: epoch 1 has begun on 100 samples, but now there are 50: discard_epoch() skips the rest of it");
   trainer.fit(seen, fit(0));
   Classifiers whole(ClassifierNet{}, optimizer, options);
   whole.fit(seen, fit(0));
@@ -127,8 +127,8 @@ TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
             file + ": the file is a session's state, which trainer.session().load_state reads, not a trainer's");
   trainer.save(file);
   const std::string text = error_of<FileError>([&] { trainer.load_state(file); });
-  EXPECT_EQ(text, file + ": the file is no state, as save_state writes it, but of parameters or others, as load_parameters "
-                         "reads them; it holds 'hidden/bias', 'hidden/weight', 'output/bias', 'output/weight'");
+  EXPECT_EQ(text, file + ": the file is not a state, as save_state writes it; load_parameters reads files of parameters; "
+                         "it holds 'hidden/bias', 'hidden/weight', 'output/bias', 'output/weight'");
 }
 
 TEST_F(TrainerResume, NotesOfOnesOwnAreInItsFile) {

@@ -62,7 +62,7 @@ constexpr std::int64_t micro_batches[] = {700, 64, 37, 1};
 
 TEST(Windows, OfCallsAreNoTrainers) {
   EXPECT_EQ(error_of<OptionError>([] { Trainer trainer(WeightedNet{}, Accumulate{Sgd{}, 4}, {.global_batch = 64}); }),
-            "Trainer: windows of 4 calls are a session's, a trainer's are counted in samples");
+            "Trainer: windows of 4 calls are for sessions; a trainer's are counted in samples");
 }
 
 TEST(Windows, CloseTheirLastBlockWhereUnfinishedOnesHaveNoMemory) {
@@ -170,21 +170,21 @@ TEST(Windows, OfAnotherLengthRefuseAStateThatFillsThem) {
   };
   EXPECT_EQ(restored({.global_batch = 200, .window_samples = 101.0}), "accepted");
   EXPECT_EQ(restored({.global_batch = 200, .window_samples = 100.0}),
-            "the state holds 100 samples of 0 calls of a window; this session's are of 100 samples");
+            "the state holds 100 samples of 0 calls of a window; this session's windows are of 100 samples");
   EXPECT_EQ(restored({.global_batch = 200, .window_weight = 1000.0}), "accepted");
   EXPECT_EQ(restored({.global_batch = 200, .window_weight = 5.0}).substr(0, 99),
-            "the state holds 100 samples of 0 calls of a window; this session's are of weight 5, the state's is ");
+            "the state holds 100 samples of 0 calls of a window; this session's windows are of weight 5, the state's is ");
 }
 
 TEST(Windows, ThatCannotBeAreRefused) {
   const auto made = [](SessionOptions options) { return error_of<OptionError>([&] { session_of(options); }); };
   EXPECT_EQ(made({.global_batch = 64, .window_samples = 65.0}),
-            "Session: a first window of 65 samples, where global_batch is 64, the most");
+            "Session: a first window of 65 samples, which must be from 0 to global_batch, 64");
   EXPECT_EQ(made({.global_batch = 64, .window_weight = -1.0}), "Session: a first window of weight -1");
   EXPECT_EQ(error_of<OptionError>([] {
               Session(WeightedNet{}, Accumulate{Sgd{}, 3}, {.micro_batch = 8, .window_weight = 1.0});
             }),
-            "Session: windows of calls have neither samples nor a weight");
+            "Session: windows of calls take no .window_samples and no .window_weight");
 }
 
 TEST(Windows, OfALaterWeightThatCannotBeAreRefused) {
@@ -273,7 +273,7 @@ TEST(Windows, OfAWeightThatNothingCanBeDividedByAreForgotten) {
   const std::vector<float> ones(8, 1), negative(8, -1);
   Session session(WeightedNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(x, y, negative); }),
-            "weight 0 of a window is -1: a mean has none below 0; factors of any sign multiply the loss, or are weights of "
+            "weight 0 of a window is -1: a mean takes none below 0; multiply the loss by such factors, or use "
             "Reduction::sum");
   EXPECT_EQ(session.position(), 0);
   EXPECT_EQ(error_of<DataError>([&] { session.evaluate(x, y, negative); }).substr(0, 36),

@@ -299,7 +299,7 @@ TEST_P(DeviceSamples, RowsOfThemAreATrainersAlone) {
   const std::vector<std::int32_t> rows{3, 1};
   std::int64_t taken = 0;
   EXPECT_EQ(error_of<Error>([&] { session.accumulate_rows(rows, 0, false, taken, x.span(), y.span()); }),
-            "accumulate_rows: samples on the device: give them to accumulate, or to a trainer's fit");
+            "accumulate_rows: the samples are on the device: give them to accumulate, or to a trainer's fit");
   EXPECT_EQ(taken, 0);
 }
 

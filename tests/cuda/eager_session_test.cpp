@@ -265,7 +265,7 @@ TEST_P(CudaEagerSession, RefusesThreads) {
   Parameters parameters(Device::cuda(0));
   const Classifier net(parameters.root());
   EXPECT_EQ(error_of<OptionError>([&] { Session(parameters, optimizer, {.global_batch = 2, .threads = 2}); }),
-            "Session: 2 threads on cuda:0");
+            "Session: 2 threads on cuda:0, where .threads must be 1");
 }
 
 INSTANTIATE_TEST_SUITE_P(Turns, CudaEagerSession, turns, name_of_turns);

@@ -125,9 +125,9 @@ TEST(MultiHeadAttention, RefusesToTurnWhatIsNoPairs) {
   const nn::MultiHeadAttention odd(root / "odd", 6, 2, nn::Attend::everywhere, {.rotary = 100});
   const nn::MultiHeadAttention below(root / "below", 6, 3, nn::Attend::everywhere, {.rotary = 0.5});
   EXPECT_EQ(error_of<ShapeError>([&] { odd(r.x); }),
-            "attention: heads of 3 numbers cannot be turned in pairs (after layer 'odd/input')");
+            "attention: heads of 3 numbers cannot be rotated in pairs (after layer 'odd/input')");
   EXPECT_EQ(error_of<OptionError>([&] { below(r.x); }),
-            "attention: a rotary base of 0.5, which is below 1 or no float (after layer 'below/input')");
+            "attention: a rotary base of 0.5, which is below 1 or not a float (after layer 'below/input')");
 }
 
 TEST(CrossAttention, HasTheValuesOfItsFormula) {
@@ -176,7 +176,7 @@ TEST(CrossAttention, RefusesWhatIsNoMemory) {
   const Var memory = input(r.tape, Shape::per_sample({7, 4}), DType::f32);
   EXPECT_EQ(error_of<ShapeError>([&] { layer(r.x, flat); }), "attention: needs [batch, positions, width], got [batch, 4]");
   EXPECT_EQ(error_of<ShapeError>([&] { layer(r.x, memory, flat); }),
-            "attention: what is present of [batch, 7, 4] is [batch, 7], got [batch, 4]");
+            "attention: `present` for [batch, 7, 4] must be [batch, 7], got [batch, 4]");
 }
 
 TEST(MultiHeadAttention, RefusesScoresOfAnotherShape) {
@@ -193,7 +193,7 @@ TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
     layer(r.x);
     ADD_FAILURE() << "accepted";
   } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be shared out among 4 heads (after layer 'layer/input')");
+    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be split evenly among 4 heads (after layer 'layer/input')");
   }
 }
 

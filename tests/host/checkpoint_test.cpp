@@ -154,21 +154,21 @@ TEST_F(Checkpoints, SaysWhatAHeaderHasInAWrongPlace) {
       {R"({"a":{"dtype":32,)", "tensor 'a' has no type"},
       {R"({"a":{"dtype":{)", "tensor 'a' has no type"},
       {R"({"a":{"shape":"[]")", "tensor 'a' has a malformed shape or range"},
-      {R"({"a":{"shape":)" + brackets, "tensor 'a' has a shape that cannot be"},
-      {R"({"a":{"shape":[1.0,)", "tensor 'a' has a shape that cannot be"},
-      {R"({"a":{"shape":[-4294967297,)", "tensor 'a' has a shape that cannot be"},
-      {R"({"a":{"shape":[9223372036854775808,)", "tensor 'a' has a shape that cannot be"},
+      {R"({"a":{"shape":)" + brackets, "tensor 'a' has an impossible shape"},
+      {R"({"a":{"shape":[1.0,)", "tensor 'a' has an impossible shape"},
+      {R"({"a":{"shape":[-4294967297,)", "tensor 'a' has an impossible shape"},
+      {R"({"a":{"shape":[9223372036854775808,)", "tensor 'a' has an impossible shape"},
       {R"({"a":{"data_offsets":)" + brackets, "tensor 'a' has a malformed shape or range"},
       {R"({"a":{"data_offsets":[0,-1,)", "tensor 'a' has a malformed shape or range"},
       {R"({"a":{"data_offsets":[0,1,2)", "tensor 'a' has a malformed shape or range"},
       {R"({"a":{"dtype":"F32","shape":[],"data_offsets":[]},)", "tensor 'a' has a malformed shape or range"},
       {R"({"a":{"dtype":"F32","shape":[],"data_offsets":[0]},)", "tensor 'a' has a malformed shape or range"},
       {R"({"a":{"dtype":"F32","shape":[],"data_offsets":[4,0]},)", "tensor 'a' has a malformed shape or range"},
-      {R"({"__metadata__":"",)", "has more than one metadata, or one that is not an object"},
-      {R"({"__metadata__":{},"__metadata__":{)", "has more than one metadata, or one that is not an object"},
-      {R"({"__metadata__":{"a":[)", "has metadata that is not text, or is there twice"},
-      {R"({"__metadata__":{"a":{)", "has metadata that is not text, or is there twice"},
-      {R"({"__metadata__":{"a":"","a":"",)", "has metadata that is not text, or is there twice"},
+      {R"({"__metadata__":"",)", "has metadata twice, or metadata that is not an object"},
+      {R"({"__metadata__":{},"__metadata__":{)", "has metadata twice, or metadata that is not an object"},
+      {R"({"__metadata__":{"a":[)", "has metadata that is not text, or occurs twice"},
+      {R"({"__metadata__":{"a":{)", "has metadata that is not text, or occurs twice"},
+      {R"({"__metadata__":{"a":"","a":"",)", "has metadata that is not text, or occurs twice"},
   };
   for (const auto& [header, why] : headers) {
     write(file, header, 0);
@@ -198,7 +198,7 @@ TEST_F(Checkpoints, ReadsSixteenBitsAsFloatsAndLeavesOtherTypesOut) {
     read.tensor("n");
     FAIL() << "a tensor that was left out";
   } catch (const FileError& error) {
-    EXPECT_STREQ(error.what(), "tensor 'n' is of I64, which is not read");
+    EXPECT_STREQ(error.what(), "tensor 'n' is of I64, which cannot be read");
   }
   write(file, R"({"a":{"dtype":"F32\u0000","shape":[1],"data_offsets":[0,4]}})", 4);
   EXPECT_EQ(load(file).left_out.at("a"), std::string("F32\0", 4));
@@ -264,7 +264,7 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   }
   latin.notes["city"] = std::string(100'000'001, 'a');
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }),
-            "note 'city' has 100000001 bytes, where a header has 100000000 at most");
+            "note 'city' has 100000001 bytes, but a header has 100000000 at most");
   latin = example;
   latin.tensors["\xe4"] = {{1}, {1}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "the name of tensor '\xe4' is not UTF-8");
@@ -278,7 +278,7 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
 TEST_F(Checkpoints, AFolderIsNoCheckpoint) { EXPECT_THROW(load("."), FileError); }
 
 TEST_F(Checkpoints, AnEmptyPathIsOfNoFile) {
-  const char* const text = "an empty path, where that of a file is needed";
+  const char* const text = "an empty path: the path of a file is needed";
   EXPECT_EQ(error_of<FileError>([&] { save("", example); }), text);
   EXPECT_EQ(error_of<FileError>([] { load(""); }), text);
 }

@@ -104,13 +104,13 @@ TEST(Csv, NamesTheFieldThatIsNoNumber) {
   EXPECT_EQ(error_of("1,1e400\n"), "t.csv, line 1, column 2: '1e400' is not a finite number");
   EXPECT_EQ(error_of("1,1e50\n"), "t.csv, line 1, column 2: '1e50' is not a finite number in float");
   EXPECT_EQ(error_of("1;2\n"),
-            "t.csv, line 1, column 1: '1;2' is not a finite number (.separator = ';' reads columns that it separates)");
+            "t.csv, line 1, column 1: '1;2' is not a finite number (.separator = ';' reads columns separated by it)");
   EXPECT_EQ(error_of("x;y,2\n"),
             "t.csv, line 1, column 1: 'x;y' is not a finite number (.header = true reads a line of names, .text columns of text)");
   EXPECT_EQ(error_of("a\tb\n1\t2\n", {.header = true}),
-            "t.csv, line 2, column 1: '1?2' is not a finite number (.separator = '\\t' reads columns that it separates)");
+            "t.csv, line 2, column 1: '1?2' is not a finite number (.separator = '\\t' reads columns separated by it)");
   EXPECT_EQ(error_of("1,5;2\n", {.separator = ';'}),
-            "t.csv, line 1, column 1: '1,5' is not a finite number (.separator = ',' reads columns that it separates, "
+            "t.csv, line 1, column 1: '1,5' is not a finite number (.separator = ',' reads columns separated by it, "
             ".decimal = ',' decimal commas)");
   EXPECT_EQ(error_of("1,\"2,5\"\n"),
             "t.csv, line 1, column 2: '2,5' is not a finite number (.decimal = ',' reads decimal commas)");
@@ -139,9 +139,9 @@ TEST(Csv, ReadsDecimalCommasAndGroupsOfThousands) {
   EXPECT_EQ(error_of("1\nn.a.\n", {.decimal = ','}),
             "t.csv, line 2, column 1: 'n.a.' is not a finite number (.missing reads missing numbers)");
   const auto refused = [](const CsvOptions& options) { return ::error_of<OptionError>([&] { parse_csv("1\n", options); }); };
-  EXPECT_EQ(refused({.decimal = ';'}), "csv: .decimal is ';': numbers have a point or a comma");
-  EXPECT_EQ(refused({.thousands = '.'}), "csv: a .thousands that numbers, quotes or ends of lines have: '.'");
-  EXPECT_EQ(refused({.thousands = '-'}), "csv: a .thousands that numbers, quotes or ends of lines have: '-'");
+  EXPECT_EQ(refused({.decimal = ';'}), "csv: .decimal is ';': it must be a point or a comma");
+  EXPECT_EQ(refused({.thousands = '.'}), "csv: a .thousands that occurs in numbers, quotes or line ends: '.'");
+  EXPECT_EQ(refused({.thousands = '-'}), "csv: a .thousands that occurs in numbers, quotes or line ends: '-'");
 }
 
 TEST(Csv, FindsMissingNumbersHoweverTheyAreWritten) {
@@ -177,14 +177,14 @@ TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
   EXPECT_EQ(other.labels(0), (std::vector<std::int32_t>{0, 2}));
   EXPECT_EQ(other.labels(2), (std::vector<std::int32_t>{0, 1}));
   EXPECT_EQ(other.text.at(0).size(), 2);
-  EXPECT_EQ(error_of("c,4,z\n", options), "t.csv, line 1, column 3: 'z' is none of 2 categories: 'x', 'y'") << "a label";
+  EXPECT_EQ(error_of("c,4,z\n", options), "t.csv, line 1, column 3: 'z' is not one of 2 categories: 'x', 'y'") << "a label";
   EXPECT_EQ(parse_csv("c,3,z\n", {.text = seen.text, .unknown = {{0, 0}, {2, 1}}}).values, (std::vector<float>{0, 3, 1}));
   for (const std::int64_t number : {-1, 3})
     EXPECT_EQ(error_of("a,3,x\n", {.text = seen.text, .unknown = {{0, number}}}),
               "csv: .unknown of column 0 is " + std::to_string(number) +
-                  ", where there are 2 categories: it is one's number, or as large as they are many");
+                  ", but there are 2 categories: it must be from 0 to that number");
   const char* const says_nothing =
-      "csv: .unknown has column 0, to which .text gives no categories: without them no text is unknown";
+      "csv: .unknown has column 0, but .text gives it no categories: without them no text is unknown";
   EXPECT_EQ(error_of("c,4\n", {.text = {{0, {}}}, .unknown = {{0, 0}}}), says_nothing);
   EXPECT_EQ(error_of("3,4\n", {.unknown = {{0, 0}}}), says_nothing);
 }
@@ -197,7 +197,7 @@ TEST(Csv, ColumnsOfATableMayNotBeThere) {
   EXPECT_EQ(row.take({"length", "kind"}), file.values);
   EXPECT_EQ(parse_csv("b,5,y\n", {.names = seen.names, .text = seen.text}).labels("species"), std::vector<std::int32_t>{1});
   EXPECT_EQ(error_of("length,kind\n5,c\n", {.header = true, .text = seen.text}),
-            "t.csv, line 2, column 2: 'c' is none of 2 categories: 'a', 'b'");
+            "t.csv, line 2, column 2: 'c' is not one of 2 categories: 'a', 'b'");
   EXPECT_EQ(error_of("length,kind\n5,b\n", {.header = true, .text = {{"species", seen.text.at("species")}}}),
             "t.csv: no column is named 'species'; there are 'length', 'kind'")
       << "by hand";
@@ -210,7 +210,7 @@ TEST(Csv, ColumnsAreNamedWhereNoLineNamesThem) {
   EXPECT_EQ(table.names, (std::vector<std::string>{"length", "width"}));
   EXPECT_EQ(table.take({"width", "length"}), (std::vector<float>{2, 1, 4, 3}));
   EXPECT_EQ(error_of("1,2\n", {.names = {"a"}}), "t.csv, line 1, column 2: the line has 2 columns instead of 1");
-  const char* const twice = "csv: .names are those of all columns, where no .header holds them and no .columns counts them";
+  const char* const twice = "csv: .names are those of all columns: with them, leave out .header and .columns";
   EXPECT_EQ(error_of("a\n1\n", {.header = true, .names = {"a"}}), twice);
   EXPECT_EQ(error_of("1\n", {.columns = 1, .names = {"a"}}), twice);
 }
@@ -220,7 +220,7 @@ TEST(Csv, RefusesWhatFitsNoFile) {
   for (const char separator : std::string_view("\0\r\n\"+-.0123456789eE", 18))
     EXPECT_THROW(parse_csv("1-2\n", {.separator = separator}), OptionError) << separator;
   EXPECT_EQ(error_of("1-2\n", {.separator = '-'}),
-            "csv: a .separator that numbers, quotes or ends of lines have: '-'");
+            "csv: a .separator that occurs in numbers, quotes or line ends: '-'");
   EXPECT_EQ(parse_csv("1 2\n", {.separator = ' '}).columns, 2);
 }
 
@@ -238,12 +238,13 @@ TEST(Csv, FindsColumnsByName) {
 
 TEST(Csv, RefusesColumnsByNamesThatAreNotThere) {
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"c"}}), "t.csv: no column is named 'c'; there are 'a', 'b'");
-  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}), "csv: the name of column 'a' is read by .header = true, or told by .names");
+  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}),
+            "csv: the name of column 'a' is unknown: .header = true reads names, .names gives them");
   EXPECT_EQ(error_of("a,a\n1,2\n", {.header = true, .text = {{"a", {}}}}), "t.csv: more than one column is named 'a'");
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {1, "b"}}),
-            "t.csv: column 'b' of 2 is to be left out; columns are counted from 0, each once");
+            "t.csv: column 'b' of 2 cannot be skipped; columns are counted from 0, each named once");
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .text = {{1, {}}, {"b", {}}}}),
-            "t.csv: column 1 of 2 is to be one of text twice");
+            "t.csv: column 1 of 2 cannot be a text column twice");
   const Table twice = parse_csv("a,a\n1,2\n", {.header = true});
   EXPECT_THROW(twice.column("a"), DataError);
   EXPECT_THROW(twice.labels("a"), DataError);

@@ -156,8 +156,8 @@ TEST_F(Datasets, RefusalsNameTheNumbers) {
     Dataset(images, labels);
     FAIL() << "accepted";
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "a data set of 9 samples cannot share 40 values evenly: the last span has one value for each "
-                               "sample; where it has several, `Dataset<...>::of` is told how many samples there are");
+    EXPECT_STREQ(error.what(), "a data set of 9 samples cannot share 40 values evenly: the last span must have one value for "
+                               "each sample; where it has several, tell `Dataset<...>::of` how many samples there are");
   }
   labels.clear();
   EXPECT_THROW(Dataset(images, labels), DataError);

@@ -244,7 +244,7 @@ TEST(DerivativeSweep, SaysWhatIsWrongInALineForEachOperand) {
   EXPECT_LT(nowhere.mistakes.size(), 5u);
   std::ostringstream text;
   text << nowhere;
-  EXPECT_NE(text.str().find("is nan, in double too: is it defined in all of its domain?"), std::string::npos) << text.str();
+  EXPECT_NE(text.str().find("is nan, in double too: is it defined everywhere in its domain?"), std::string::npos) << text.str();
 }
 
 TEST(DerivativeSweep, FindsWrongOps) {

@@ -93,13 +93,13 @@ TEST(Folds, RefuseToRollWhereNothingIsLeft) {
   Rows times(30);
   for (int i = 0; i < 30; ++i) times[static_cast<std::size_t>(i)] = i < 20 ? i : i + 100;
   EXPECT_EQ(error_of<DataError>([&] { Folds::rolling(times, 13, 10); }),
-            "folds: nothing to learn in fold 0 of 13: 10 times each and a gap of 0, of times from 0 to 129");
+            "folds: nothing to learn in fold 0 of 13: 10 times each and a gap of 0, in times from 0 to 129");
   EXPECT_EQ(error_of<DataError>([&] { Folds::rolling(times, 2, 10, 120); }),
-            "folds: nothing to learn in fold 0 of 2: 10 times each and a gap of 120, of times from 0 to 129");
+            "folds: nothing to learn in fold 0 of 2: 10 times each and a gap of 120, in times from 0 to 129");
   EXPECT_EQ(error_of<DataError>([&] { Folds::rolling(times, 2, 10); }),
-            "folds: nothing to hold back in fold 0 of 2: 10 times each and a gap of 0, of times from 0 to 129");
+            "folds: nothing to hold back in fold 0 of 2: 10 times each and a gap of 0, in times from 0 to 129");
   EXPECT_THROW(Folds::rolling(times, std::int64_t{1} << 40, std::int64_t{1} << 40), DataError);
-  EXPECT_EQ(error_of<DataError>([] { Folds::rolling(Rows{}, 2, 1); }), "folds: 2 of 0 rows");
+  EXPECT_EQ(error_of<DataError>([] { Folds::rolling(Rows{}, 2, 1); }), "folds: 2 cannot be made of 0 rows");
   EXPECT_EQ(error_of<OptionError>([&] { Folds::rolling(times, 0, 10, 0); }), "folds: 0 of 10 times each, with a gap of 0");
   EXPECT_THROW(Folds::rolling(times, 2, 0), OptionError);
   EXPECT_THROW(Folds::rolling(times, 2, 1, -1), OptionError);
@@ -120,11 +120,11 @@ TEST(Folds, DependOnTheSeedAlone) {
 
 TEST(Folds, RefuseWhatCannotBeShared) {
   EXPECT_EQ(error_of<OptionError>([] { Folds::stratified(Rows{0, 1}, 1, 0); }),
-            "folds: 1, where one is held back and others are learned");
+            "folds: 1; at least 2 are needed, as one is held back");
   EXPECT_EQ(error_of<DataError>([] { Folds::stratified(Rows{0, 0, 0, 1}, 2, 0); }),
             "folds: label 1 has fewer rows, 1, than there are folds, 2");
-  EXPECT_EQ(error_of<DataError>([] { Folds::stratified(Rows{}, 2, 0); }), "folds: 2 of 0 rows");
-  EXPECT_EQ(error_of<DataError>([] { Folds::grouped(Rows{3, 3, 3, 4}, 3, 0); }), "folds: 3 of 2 groups");
+  EXPECT_EQ(error_of<DataError>([] { Folds::stratified(Rows{}, 2, 0); }), "folds: 2 cannot be made of 0 rows");
+  EXPECT_EQ(error_of<DataError>([] { Folds::grouped(Rows{3, 3, 3, 4}, 3, 0); }), "folds: 3 cannot be made of 2 groups");
   const Folds folds = Folds::stratified(Rows{0, 0, 0, 0}, 2, 0);
   EXPECT_EQ(error_of<OptionError>([&] { folds.held_back(2); }), "fold 2 of 2");
   EXPECT_EQ(error_of<OptionError>([&] { folds.learned(-1); }), "fold -1 of 2");

@@ -63,10 +63,10 @@ TEST(Idx, RefusesMoreItemsThanTheFileHas) {  // case 35
   ASSERT_EQ(file.size(), 4112u);
   std::ofstream(path, std::ios::binary) << file;
   EXPECT_EQ(error_of<FileError>([&] { read_idx(path); }),
-            path + ": has 4096 bytes of numbers, where 4294967295 x 28 x 28 8-bit integers need 3367254359280");
+            path + ": has 4096 bytes of numbers, but 4294967295 x 28 x 28 8-bit integers need 3367254359280");
   const std::uint32_t most = 0xffffffff;
   EXPECT_EQ(error_of<FileError>([&] { parse_idx(file_of(0x08, {most, most, most}, "ab"), "i"); }),
-            "i: has 2 bytes of numbers, where 4294967295 x 4294967295 x 4294967295 8-bit integers need more than can be "
+            "i: has 2 bytes of numbers, but 4294967295 x 4294967295 x 4294967295 8-bit integers need more than can be "
             "counted");
   std::filesystem::remove(path);
 }
@@ -75,8 +75,10 @@ TEST(Idx, RefusesWhatIsNoSuchFile) {
   const std::string whole = file_of(0x08, {2, 3}, "abcdef");
   for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_THROW(parse_idx(whole.substr(0, size)), FileError) << size;
   EXPECT_THROW(parse_idx(whole + "g"), FileError);
-  EXPECT_EQ(error_of<FileError>([] { parse_idx("1,2,3\n", "i"); }), "i: is no IDX file: it does not begin with two bytes of 0");
-  EXPECT_EQ(error_of<FileError>([] { parse_idx(file_of(0x07, {1}, "a"), "i"); }), "i: is no IDX file: numbers of type 7");
+  EXPECT_EQ(error_of<FileError>([] { parse_idx("1,2,3\n", "i"); }),
+            "i: is not an IDX file: it does not begin with two bytes of 0");
+  EXPECT_EQ(error_of<FileError>([] { parse_idx(file_of(0x07, {1}, "a"), "i"); }),
+            "i: is not an IDX file: numbers of the unknown type 7");
   EXPECT_EQ(error_of<FileError>([] { parse_idx(bytes("\x1f\x8b\x08\x00"), "i"); }), "i: is compressed: gunzip it first");
   EXPECT_THROW(read_idx(testing::TempDir() + "gradual-idx-not-there"), FileError);
 }

@@ -51,8 +51,8 @@ TEST(Imputer, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{1, 2, 3}, 2); }), "imputer: 3 values are not rows of 2");
   EXPECT_EQ(error_of<OptionError>([] { Imputer::fit(Floats{1}, 0); }), "imputer: 0 columns");
   EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{1, NAN, 2, NAN}, 2); }),
-            "imputer, column 1: no value is there in any row");
-  EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{}, 2); }), "imputer, column 0: no value is there in any row");
+            "imputer, column 1: no row has a value");
+  EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{}, 2); }), "imputer, column 0: no row has a value");
   EXPECT_EQ(error_of<DataError>([] { Imputer::fit(Floats{1, 2, 3, INFINITY}, 2); }),
             "imputer, row 1, column 1: a value that is infinite");
   EXPECT_EQ(Imputer({38.5f, 120}).fill(), (Floats{38.5f, 120}));

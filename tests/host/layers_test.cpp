@@ -134,9 +134,11 @@ TEST(LayerNorm, OfAnotherWidthIsAnError) {  // one of 1 would be spread over the
   const Var column = input(tape, Shape::per_sample({8, 1}), DType::f32), row = input(tape, Shape::per_sample({8}), DType::f32);
   const auto refused = [](auto f) { return error_of<ShapeError>(f); };
   EXPECT_EQ(refused([&] { nn::LayerNorm(root / "a", 4)(column); }),
-            "layer_norm: a width of 4, got [batch, 8, 1] (in layer 'a')");
-  EXPECT_EQ(refused([&] { nn::LayerNorm(root / "b", 1)(row); }), "layer_norm: a width of 1, got [batch, 8] (in layer 'b')");
-  EXPECT_EQ(refused([&] { nn::RmsNorm(root / "c", 4)(column); }), "rms_norm: a width of 4, got [batch, 8, 1] (in layer 'c')");
+            "layer_norm: needs a width of 4, got [batch, 8, 1] (in layer 'a')");
+  EXPECT_EQ(refused([&] { nn::LayerNorm(root / "b", 1)(row); }),
+            "layer_norm: needs a width of 1, got [batch, 8] (in layer 'b')");
+  EXPECT_EQ(refused([&] { nn::RmsNorm(root / "c", 4)(column); }),
+            "rms_norm: needs a width of 4, got [batch, 8, 1] (in layer 'c')");
 }
 
 TEST(LayerNorm, OfAnEpsilonBelowZeroIsAnError) {
@@ -144,11 +146,11 @@ TEST(LayerNorm, OfAnEpsilonBelowZeroIsAnError) {
   const Scope root(r.tape.parameters);
   const auto refused = [](auto f) { return error_of<ShapeError>(f); };
   EXPECT_EQ(refused([&] { nn::LayerNorm(root / "a", 5, -1.0)(r.x); }),
-            "layer_norm: an epsilon that is not 0 or more (in layer 'a')");
+            "layer_norm: an epsilon that is negative or NaN (in layer 'a')");
   EXPECT_EQ(refused([&] { nn::RmsNorm(root / "b", 5, std::nan(""))(r.x); }),
-            "rms_norm: an epsilon that is not 0 or more (in layer 'b')");
+            "rms_norm: an epsilon that is negative or NaN (in layer 'b')");
   EXPECT_EQ(refused([&] { nn::GroupNorm(root / "c", 2, 6, -1e-9)(r.x); }),
-            "group_norm: an epsilon that is not 0 or more (in layer 'c')");
+            "group_norm: an epsilon that is negative or NaN (in layer 'c')");
   nn::LayerNorm(root / "d", 5, 0)(r.x);
 }
 

@@ -86,7 +86,7 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(WeightDecay{Adam{}, -0.1}), "an optimizer's decay of -0.1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Adadelta{.rho = 1.0}), "an optimizer's rho of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Sam{Adam{}, -1.0}), "an optimizer's radius of -1, which must be finite and at least 0");
-  EXPECT_EQ(check(Sgd{.dampening = 0.5}), "an optimizer's dampening, where there is no momentum");
+  EXPECT_EQ(check(Sgd{.dampening = 0.5}), "an optimizer's dampening needs a momentum");
   EXPECT_EQ(check(Adam{.beta1 = 1.0}), "an optimizer's beta1 of 1, which must be at least 0 and below 1");
   EXPECT_EQ(check(Lookahead{Adam{}, schedule::every(5), 5.0}), "an optimizer's alpha of 5, which must be from 0 to 1");
   EXPECT_EQ(error_of<OptionError>([] { check_rates(Lookahead{Adam{}, schedule::every(5), -0.5}); }),

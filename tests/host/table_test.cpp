@@ -43,14 +43,14 @@ TEST(Tables, FindTheOrderOfTextsWhateverComesFirst) {
 TEST(Tables, RefuseTextThatIsNoneOfTheCategories) {
   const Categories species({"setosa", "virginica"});
   EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,setosa\n2,rose\n", {.text = {{1, species}}}, "t.csv"); }),
-            "t.csv, line 2, column 2: 'rose' is none of 2 categories: 'setosa', 'virginica'");
+            "t.csv, line 2, column 2: 'rose' is not one of 2 categories: 'setosa', 'virginica'");
   for (const std::int64_t column : {-1, 2})
     EXPECT_EQ(error_of<OptionError>([&] { parse_csv("1,a\n", {.text = {{1, {}}, {column, {}}}}); }),
               "csv: column " + std::to_string(column) +
-                  " of 2 is to be one of text; columns are counted from 0, and it must not be left out");
+                  " of 2 cannot be a text column; columns are counted from 0, and it must not be skipped");
   EXPECT_THROW(parse_csv("1,a\n", {.skip = {1}, .text = {{1, {}}}}), OptionError);
   EXPECT_EQ(error_of<OptionError>([&] { parse_csv("1,a\n", {.text = {{2, {}}}}); }),
-            "csv: column 2 of 2 is to be one of text; columns are counted from 0, and it must not be left out");
+            "csv: column 2 of 2 cannot be a text column; columns are counted from 0, and it must not be skipped");
   EXPECT_EQ(error_of<DataError>([&] { parse_csv("x,y\n3,a\n", {.header = true}, "t.csv"); }),
             "t.csv, line 2, column 2: 'a' is not a finite number (.text reads columns of text, .missing missing numbers)");
   EXPECT_EQ(error_of<DataError>([&] { parse_csv("1,2\n3,NA\n", {}, "t.csv"); }),
@@ -79,8 +79,8 @@ TEST(Tables, FindColumnsByName) {
 TEST(Tables, NameTheirColumnsOfText) {
   const Table table = parse_csv("a,b,1\n", {.text = {{1, {}}, {0, {}}}});
   EXPECT_EQ(error_of<DataError>([&] { table.text.at("specis"); }),
-            "column 'specis' is no column of text; there are column 0, column 1");
-  EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").text.at(0); }), "column 0 is no column of text; there are none");
+            "column 'specis' is not a text column; text columns: column 0, column 1");
+  EXPECT_EQ(error_of<DataError>([] { parse_csv("1\n").text.at(0); }), "column 0 is not a text column; text columns: none");
 }
 
 TEST(Tables, AreShuffledByRows) {
@@ -127,17 +127,17 @@ TEST(Tables, HaveLabelsThatAreWholeNumbers) {
     EXPECT_THROW(parse_csv("1\n" + std::string(bad) + '\n').labels(0), DataError) << bad;
   EXPECT_THROW(parse_csv<double>("2147483648\n").labels(0), DataError);
   EXPECT_EQ(error_of<DataError>([] { parse_csv("1,2\n1,2.5\n").labels(1); }),
-            "table, row 1, column 1: 2.5 is no label; labels are whole numbers from 0");
+            "table, row 1, column 1: 2.5 is not a label; labels are whole numbers from 0");
   EXPECT_EQ(error_of<DataError>([] { parse_csv("16777216\n").labels(0); }),
-            "table, row 0, column 0: 16777216 is no label; labels are whole numbers from 0 to 16777215 in float");
+            "table, row 0, column 0: 16777216 is not a label; labels are whole numbers from 0 to 16777215 in float");
   EXPECT_EQ(error_of<DataError>([] { parse_csv<double>("2147483648\n").labels(0); }),
-            "table, row 0, column 0: 2147483648 is no label; labels are whole numbers from 0 to 2147483647");
+            "table, row 0, column 0: 2147483648 is not a label; labels are whole numbers from 0 to 2147483647");
   EXPECT_THROW(parse_csv("1\n").labels(1), DataError);
   const Table table = parse_csv("a,b,c\n1,2,0\n3,4.5,0\n", {.header = true});
   EXPECT_EQ(table.labels({"c", "a"}), (std::vector<std::int32_t>{0, 1, 0, 3}));
   EXPECT_EQ(table.labels({"a"}), table.labels("a"));
   EXPECT_EQ(error_of<DataError>([&] { table.labels({"a", "b"}); }),
-            "table, row 1, column 'b': 4.5 is no label; labels are whole numbers from 0");
+            "table, row 1, column 'b': 4.5 is not a label; labels are whole numbers from 0");
 }
 
 TEST(CategoriesOfText, AreFoundByTextAndByNumber) {
@@ -150,7 +150,7 @@ TEST(CategoriesOfText, AreFoundByTextAndByNumber) {
   EXPECT_EQ(Categories().number("Rome", 7), 7);
   EXPECT_EQ(cities[0], "Paris");
   EXPECT_EQ(error_of<DataError>([&] { cities[3]; }), "category 3 of 3");
-  EXPECT_EQ(error_of<DataError>([&] { cities.number("rome"); }), "'rome' is none of 3 categories: 'Paris', '', 'Rome'");
+  EXPECT_EQ(error_of<DataError>([&] { cities.number("rome"); }), "'rome' is not one of 3 categories: 'Paris', '', 'Rome'");
   EXPECT_THROW(cities[-1], DataError);
   EXPECT_EQ(error_of<DataError>([] { Categories({"a", "b", "a"}); }), "categories: 'a' occurs twice");
   EXPECT_EQ(error_of<DataError>([] { Categories({"a\nb"}); }), "a category, 'a?b', has more than one line");

@@ -1,4 +1,4 @@
-// expected-error: Accumulate is none: it goes outermost, around the adapters
+// expected-error: Accumulate is not one: it goes outermost, around the adapters
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: what evaluates each window twice stands around all other adapters
+// expected-error: an adapter that evaluates each window twice goes around all others
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

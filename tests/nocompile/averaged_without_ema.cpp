@@ -1,4 +1,4 @@
-// expected-error: no Ema in the optimizer keeps an average
+// expected-error: the optimizer has no Ema to keep an average
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

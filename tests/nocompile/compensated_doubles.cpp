@@ -1,4 +1,4 @@
-// expected-error: a net in double sums in double, not in two numbers
+// expected-error: a net in double keeps sums in double, not in pairs
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: an optimizer that is no rule has step(std::span<const ParameterView> parameters,
+// expected-error: an optimizer that is not a rule needs step(std::span<const ParameterView> parameters,
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

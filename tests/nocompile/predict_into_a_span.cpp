@@ -1,4 +1,4 @@
-// expected-error: predict takes a span for each argument of the model's, and returns the outputs
+// expected-error: predict takes a span for each argument of the model, and returns the outputs
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: an update rule has `constexpr auto operator()(Var parameter, Var gradient, State state) const`
+// expected-error: an update rule needs `constexpr auto operator()(Var parameter, Var gradient, State state) const`
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: an opaque optimizer is handed numbers as the parameters are: wider sums would be rounded
+// expected-error: an opaque optimizer takes gradients of the parameters' type: wider sums would be rounded
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

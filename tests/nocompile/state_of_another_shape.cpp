@@ -1,4 +1,4 @@
-// expected-error: an update rule leaves value 0 of its State with the shape [3], where [2] is kept
+// expected-error: an update rule leaves value 0 of its State with the shape [3] instead of [2]
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -178,7 +178,7 @@ class DerivativeCheck {
     // The reference computes in double, so that differences see no rounding to float; converted values have other bits.
     if (std::ranges::any_of(r.tape.nodes, [](const Node& node) { return is<Convert>(node); })) return;
     runs += 2;
-    constexpr const char* other = ", eager: other bits than the reference in ";
+    constexpr const char* other = ", eager: bits differ from the reference in ";
     note(name, other, difference_when_eager(r.tape, batch, wide, exact, OpsFor<void>{}));
     note(name + ", in float", other, difference_when_eager(tape, batch, narrow, rounded, OpsFor<void>{}));
   }

@@ -37,7 +37,7 @@ inline std::string far_from_double(Var node, const std::vector<float>& floats, c
   for (std::size_t i = 0; i < doubles.size(); ++i)
     if (!(std::abs(floats[i] - doubles[i]) <= units * std::numeric_limits<float>::epsilon() * largest))
       return std::string(node.node().op->name) + "[" + std::to_string(i) + "] is " + detail::exact_text(floats[i]) +
-             (std::isnan(doubles[i]) ? ", in double too: is it defined in all of its domain?"
+             (std::isnan(doubles[i]) ? ", in double too: is it defined everywhere in its domain?"
                                      : ", not " + detail::exact_text(doubles[i]));
   return {};
 }

@@ -149,7 +149,7 @@ class SpecialValuesCheck {
     const std::vector<Var> adjoint = backward(y, g, targets);
     const Reference<T> reference(tape, 1, samples, {});
     if (const std::string wrong = difference_when_eager(tape, 1, samples, reference, OpsFor<void>{}); !wrong.empty())
-      mistakes.push_back(std::string(name_) + " at special values, eager: other bits than the reference in " + wrong);
+      mistakes.push_back(std::string(name_) + " at special values, eager: bits differ from the reference in " + wrong);
     AtPlaces<T> result{reference[y.id], {}};
     for (int id : targets) {
       const Var of = static_cast<std::size_t>(id) < adjoint.size() ? adjoint[static_cast<std::size_t>(id)] : Var{};

@@ -35,8 +35,8 @@ struct ModelCheck {
     const char* mistake() const {
       if (!std::isfinite(derivative)) return "the derivative is not finite";
       const double scale = std::max(size, std::abs(difference)) + noise;
-      if (!(uncertainty <= 1e-3 * scale + noise)) return "differences at neighbouring steps are far apart";
-      if (!(jump <= 1e-3 * scale + 20 * noise)) return "values stand on a kink, as of relu at 0: move the parameters a little";
+      if (!(uncertainty <= 1e-3 * scale + noise)) return "differences of neighbouring step sizes are far apart";
+      if (!(jump <= 1e-3 * scale + 20 * noise)) return "values are at a kink, as of relu at 0: move the parameters a little";
       return apart() <= 1e-6 * scale + 4 * uncertainty + 0.1 * noise ? nullptr : "the derivative is not what differences say";
     }
   };

@@ -105,7 +105,7 @@ void check_steps(RuleCheck& check, const Rule& rule, const Tape& update, bool fr
 /// `const auto check = test_rule(MyRule{}); EXPECT_TRUE(check.mistakes.empty()) << check;`.
 template <class Rule>
 RuleCheck test_rule(const Rule& rule) {
-  static_assert(!evaluates_twice<Rule>, "test_rule: what evaluates each window twice has no single step: test what is inside");
+  static_assert(!evaluates_twice<Rule>, "test_rule: what evaluates each window twice has no single step: test the rule inside");
   using enum detail::StepGradient;
   RuleCheck result;
   const Tape update = trace_update(rule, detail::RuleNet::declared());

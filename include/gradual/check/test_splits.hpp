@@ -40,13 +40,13 @@ SplitCheck test_splits(Net, const Optimizer& optimizer, const std::vector<SplitC
   constexpr std::int64_t windows = 3;
   const std::int64_t samples = validate_inputs<typename Net::Training>(typename Net::InputTypes{}, std::span(data)...);
   if (const std::int64_t calls = calls_of(optimizer); calls != 0)
-    throw OptionError("test_splits: windows of " + std::to_string(calls) + " calls are other samples in each split");
+    throw OptionError("test_splits: windows of " + std::to_string(calls) + " calls hold other samples in each split");
   for (const auto& split : splits) {
     if (std::ranges::any_of(split, [](std::int64_t part) { return part < 1; }))
       throw OptionError("test_splits: a micro-batch without samples in " + SplitCheck::text(split));
     if (const std::int64_t sum = std::reduce(split.begin(), split.end()); sum != samples)
       throw OptionError("test_splits: micro-batches of " + SplitCheck::text(split) + " are " + std::to_string(sum) +
-                        " samples, given are " + std::to_string(samples));
+                        " samples, but given are " + std::to_string(samples));
   }
   std::vector<std::byte> whole;
   SplitCheck result;

@@ -27,7 +27,7 @@ GRADUAL_ONCE void Categories::check(std::string_view text) {
 
 GRADUAL_ONCE std::int32_t Categories::number(std::string_view text) const {
   const std::int32_t found = number(text, -1);
-  if (found < 0) throw DataError("'" + detail::brief_text(text) + "' is none of " + listed());
+  if (found < 0) throw DataError("'" + detail::brief_text(text) + "' is not one of " + listed());
   return found;
 }
 GRADUAL_ONCE std::int32_t Categories::number(std::string_view text, std::int32_t otherwise) const {
@@ -45,7 +45,7 @@ GRADUAL_ONCE const std::string& Categories::operator[](std::int64_t number) cons
 GRADUAL_ONCE void Categories::store(Checkpoint& file, const std::string& name) const {
   std::string lines;
   for (const std::string& text : texts_) lines += text + '\n';
-  if (!file.notes.emplace(name, std::move(lines)).second) throw FileError("note '" + name + "' is there already");
+  if (!file.notes.emplace(name, std::move(lines)).second) throw FileError("the file already has a note '" + name + "'");
 }
 
 GRADUAL_ONCE Categories Categories::from(const Checkpoint& file, const std::string& name) {

@@ -9,7 +9,7 @@ GRADUAL_ONCE const Categories& CategoriesByColumn::at(const TableColumn& column)
   if (const auto found = find(column); found != end()) return found->second;
   std::string known;
   for (const auto& [other, categories] : *this) known += (known.empty() ? "" : ", ") + other.text();
-  throw DataError(column.text() + " is no column of text; there are " + (known.empty() ? "none" : known));
+  throw DataError(column.text() + " is not a text column; text columns: " + (known.empty() ? "none" : known));
 }
 
 }  // namespace gradual

@@ -20,11 +20,11 @@ GRADUAL_ONCE ConfusionMatrix::ConfusionMatrix(std::int64_t classes) : classes_(c
 
 GRADUAL_ONCE std::int64_t ConfusionMatrix::classes_of(std::size_t scores, std::size_t labels) {
   if (labels == 0 || scores == 0 || scores % labels != 0)
-    throw DataError("ConfusionMatrix: " + std::to_string(scores) + " scores are not a row for each of " +
+    throw DataError("ConfusionMatrix: " + std::to_string(scores) + " scores do not make a row for each of " +
                     std::to_string(labels) + " labels");
   if (scores == labels)
     throw DataError("ConfusionMatrix: one score for each label makes one class; "
-                    "ConfusionMatrix(2) counts by add(label, score > 0)");
+                    "for two, use ConfusionMatrix(2) and add(label, score > 0)");
   return static_cast<std::int64_t>(scores / labels);
 }
 

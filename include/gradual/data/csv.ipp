@@ -17,19 +17,19 @@ namespace gradual::detail {
 inline void check_options(const CsvOptions& options) {
   if (options.columns < 0) throw OptionError("csv: " + std::to_string(options.columns) + " columns");
   if (std::string_view("\0\r\n\"+-.0123456789eE", 18).find(options.separator) != std::string_view::npos)
-    throw OptionError("csv: a .separator that numbers, quotes or ends of lines have: '" +
+    throw OptionError("csv: a .separator that occurs in numbers, quotes or line ends: '" +
                       brief_text({&options.separator, 1}) + "'");
   if (options.decimal != '.' && options.decimal != ',')
-    throw OptionError("csv: .decimal is '" + brief_text({&options.decimal, 1}) + "': numbers have a point or a comma");
+    throw OptionError("csv: .decimal is '" + brief_text({&options.decimal, 1}) + "': it must be a point or a comma");
   if (options.thousands == options.decimal ||
       std::string_view("\r\n\"+-0123456789eE").find(options.thousands) != std::string_view::npos)
-    throw OptionError("csv: a .thousands that numbers, quotes or ends of lines have: '" +
+    throw OptionError("csv: a .thousands that occurs in numbers, quotes or line ends: '" +
                       brief_text({&options.thousands, 1}) + "'");
   if (!options.names.empty() && (options.header || options.columns != 0))
-    throw OptionError("csv: .names are those of all columns, where no .header holds them and no .columns counts them");
+    throw OptionError("csv: .names are those of all columns: with them, leave out .header and .columns");
   const auto check = [&](const TableColumn& column) {
     if (column.is_named() && !options.header && options.names.empty())
-      throw OptionError("csv: the name of " + column.text() + " is read by .header = true, or told by .names");
+      throw OptionError("csv: the name of " + column.text() + " is unknown: .header = true reads names, .names gives them");
   };
   for (const TableColumn& column : options.skip) check(column);
   for (const auto& [column, given] : options.text) check(column);
@@ -38,10 +38,10 @@ inline void check_options(const CsvOptions& options) {
     const std::int64_t categories = text == options.text.end() ? 0 : text->second.size();
     if (categories == 0)
       throw OptionError("csv: .unknown has " + column.text() +
-                        ", to which .text gives no categories: without them no text is unknown");
+                        ", but .text gives it no categories: without them no text is unknown");
     if (number < 0 || number > categories)
-      throw OptionError("csv: .unknown of " + column.text() + " is " + std::to_string(number) + ", where there are " +
-                        std::to_string(categories) + " categories: it is one's number, or as large as they are many");
+      throw OptionError("csv: .unknown of " + column.text() + " is " + std::to_string(number) + ", but there are " +
+                        std::to_string(categories) + " categories: it must be from 0 to that number");
   }
 }
 
@@ -68,21 +68,21 @@ struct CsvPlaces {
   /// column to skip that is given twice or does not exist, or a text column that is given twice, does not exist or is skipped.
   CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns, const std::string& of) {
     const auto refuse = [&](const TableColumn& column, const char* why) {
-      throw OptionError(of + ": " + column.text() + " of " + std::to_string(columns) + " is to be " + why);
+      throw OptionError(of + ": " + column.text() + " of " + std::to_string(columns) + " cannot be " + why);
     };
     for (const TableColumn& column : options.skip) {
       const std::int64_t place = column.place_among(names, of);
-      if (place < 0 || place >= columns || skips(place)) refuse(column, "left out; columns are counted from 0, each once");
+      if (place < 0 || place >= columns || skips(place)) refuse(column, "skipped; columns are counted from 0, each named once");
       skip.push_back(place);
     }
     for (const auto& [column, given] : options.text) {
       if (options.text.of_table && !column.is_among(names, columns)) continue;
       const std::int64_t place = column.place_among(names, of);
       if (place < 0 || place >= columns || skips(place))
-        refuse(column, "one of text; columns are counted from 0, and it must not be left out");
+        refuse(column, "a text column; columns are counted from 0, and it must not be skipped");
       const auto unknown = options.unknown.find(column);
       const TextColumn read(given, unknown == options.unknown.end() ? std::nullopt : std::optional(unknown->second));
-      if (!text.try_emplace(place, Text{column, read}).second) refuse(column, "one of text twice");
+      if (!text.try_emplace(place, Text{column, read}).second) refuse(column, "a text column twice");
     }
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
@@ -175,7 +175,7 @@ Real number_in_field(const std::string_view written, const CsvOptions& options, 
   const bool is_text = error == std::errc::invalid_argument || value != value;
   if (const char other = other_separator(field, last, options.separator); other != 0)
     throw DataError("'" + brief_text(written) + "' is not a finite number (.separator = '" +
-                    (other == '\t' ? std::string("\\t") : std::string(1, other)) + "' reads columns that it separates" +
+                    (other == '\t' ? std::string("\\t") : std::string(1, other)) + "' reads columns separated by it" +
                     (other == ',' ? ", .decimal = ',' decimal commas)" : ")"));
   throw DataError("'" + brief_text(written) + "' is not a finite number" +
                   (is_text                          ? hint

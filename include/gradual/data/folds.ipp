@@ -25,9 +25,9 @@ inline std::map<std::int32_t, std::vector<std::int32_t>> rows_by_label(std::span
 }  // namespace detail
 
 GRADUAL_ONCE Folds::Folds(std::int64_t count, std::size_t rows) {
-  if (count < 2) throw OptionError("folds: " + std::to_string(count) + ", where one is held back and others are learned");
+  if (count < 2) throw OptionError("folds: " + std::to_string(count) + "; at least 2 are needed, as one is held back");
   if (rows > std::numeric_limits<std::int32_t>::max() || static_cast<std::uint64_t>(count) > rows)
-    throw DataError("folds: " + std::to_string(count) + " of " + std::to_string(rows) + " rows");
+    throw DataError("folds: " + std::to_string(count) + " cannot be made of " + std::to_string(rows) + " rows");
   rows_.resize(static_cast<std::size_t>(count));
 }
 
@@ -49,7 +49,7 @@ GRADUAL_ONCE Folds Folds::grouped(std::span<const std::int32_t> groups, std::int
   std::vector<std::vector<std::int32_t>> all;
   for (auto& [group, rows] : detail::rows_by_label(groups, seed)) all.push_back(std::move(rows));
   if (std::ssize(all) < count)
-    throw DataError("folds: " + std::to_string(count) + " of " + std::to_string(all.size()) + " groups");
+    throw DataError("folds: " + std::to_string(count) + " cannot be made of " + std::to_string(all.size()) + " groups");
   std::vector<std::int32_t> order(all.size());
   shuffle(order, seed, 0);
   const auto rows_of = [&](std::int32_t group) -> auto& { return all[static_cast<std::size_t>(group)]; };
@@ -68,7 +68,7 @@ GRADUAL_ONCE Folds Folds::rolling(std::span<const std::int32_t> times, std::int6
     throw OptionError("folds: " + std::to_string(count) + " of " + std::to_string(length) + " times each, with a gap of " +
                       std::to_string(gap));
   if (times.empty() || times.size() > std::numeric_limits<std::int32_t>::max())
-    throw DataError("folds: " + std::to_string(count) + " of " + std::to_string(times.size()) + " rows");
+    throw DataError("folds: " + std::to_string(count) + " cannot be made of " + std::to_string(times.size()) + " rows");
   const auto [first, last] = std::ranges::minmax(times);
   Folds folds;
   for (std::int64_t f = 0; f < count; ++f) {
@@ -84,7 +84,7 @@ GRADUAL_ONCE Folds Folds::rolling(std::span<const std::int32_t> times, std::int6
     if (past.empty() || held_back.empty())
       throw DataError("folds: nothing to " + std::string(past.empty() ? "learn" : "hold back") + " in fold " + std::to_string(f) +
                       " of " + std::to_string(count) + ": " + std::to_string(length) + " times each and a gap of " +
-                      std::to_string(gap) + ", of times from " + std::to_string(first) + " to " + std::to_string(last));
+                      std::to_string(gap) + ", in times from " + std::to_string(first) + " to " + std::to_string(last));
     folds.rows_.push_back(std::move(held_back));
     folds.past_.push_back(std::move(past));
   }

@@ -63,11 +63,11 @@ IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
                 "read_idx: float, double, std::int32_t or std::uint8_t");
   const auto refuse = [&](const std::string& why) { throw FileError(place + ": " + why); };
   if (file.starts_with("\x1f\x8b")) refuse("is compressed: gunzip it first");
-  if (file.size() < 4 || file[0] != 0 || file[1] != 0) refuse("is no IDX file: it does not begin with two bytes of 0");
+  if (file.size() < 4 || file[0] != 0 || file[1] != 0) refuse("is not an IDX file: it does not begin with two bytes of 0");
   const auto rank = static_cast<unsigned char>(file[3]);
   const std::size_t header = 4 + std::size_t{rank} * 4;
   if (rank == 0 || file.size() < header)
-    refuse("is cut short: " + std::to_string(file.size()) + " bytes, where " + std::to_string(rank) +
+    refuse("is cut short: " + std::to_string(file.size()) + " bytes, but " + std::to_string(rank) +
            " axes need a header of " + std::to_string(header));
   IdxArray<T> array;
   const bool known = detail::with_idx_type(file[2], [&](auto stored, const char* name) {
@@ -86,14 +86,14 @@ IdxArray<T> parse_idx(std::string_view file, const std::string& place = "idx") {
         array.shape.push_back(extent);
       }
       if (const std::size_t given = file.size() - header; !countable || bytes != given)
-        refuse("has " + std::to_string(given) + " bytes of numbers, where " + shape + " " + name + " need " +
+        refuse("has " + std::to_string(given) + " bytes of numbers, but " + shape + " " + name + " need " +
                (countable ? std::to_string(bytes) : "more than can be counted"));
       array.values.reserve(static_cast<std::size_t>(bytes) / sizeof(Stored));
       for (std::size_t at = header; at < file.size(); at += sizeof(Stored))
         array.values.push_back(static_cast<T>(detail::big_endian<Stored>(file.data() + at)));
     }
   });
-  if (!known) refuse("is no IDX file: numbers of type " + std::to_string(static_cast<unsigned char>(file[2])));
+  if (!known) refuse("is not an IDX file: numbers of the unknown type " + std::to_string(static_cast<unsigned char>(file[2])));
   return array;
 }
 

@@ -47,7 +47,7 @@ class ImputerIn {
         if (count++ == 0) first = values[i];
         sum += double{values[i]} - first;
       }
-      if (count == 0) throw DataError("imputer, column " + std::to_string(c) + ": no value is there in any row");
+      if (count == 0) throw DataError("imputer, column " + std::to_string(c) + ": no row has a value");
       fill.push_back(static_cast<Real>(first + sum / static_cast<double>(count)));
     }
     return ImputerIn(std::move(fill));

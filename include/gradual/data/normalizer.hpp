@@ -32,7 +32,7 @@ class NormalizerIn {
     for (std::size_t c = 0; c < mean_.size(); ++c)
       if (!math::is_finite(mean_[c]) || !math::is_finite(deviation_[c]) || !(deviation_[c] > 0))
         throw DataError("normalizer, column " + std::to_string(c) + ": mean " + detail::brief_text(mean_[c]) +
-                        ", deviation " + detail::brief_text(deviation_[c]));
+                        ", deviation " + detail::brief_text(deviation_[c]) + "; both must be finite, the deviation positive");
   }
 
   /// Measures `values` (rows, columns) in double, rows in order, as distances from the first row, so that equal values have no

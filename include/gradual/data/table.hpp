@@ -71,7 +71,7 @@ struct TableIn {
       if (!(value >= 0 && value < most_labels) || static_cast<Real>(static_cast<std::int32_t>(value)) != value)
         throw DataError("table, row " + std::to_string(labels.size() / which.size()) + ", " +
                         which[labels.size() % which.size()].text() + ": " + detail::exact_text(value) +
-                        " is no label; labels are whole numbers from 0" + (value >= most_labels ? most() : ""));
+                        " is not a label; labels are whole numbers from 0" + (value >= most_labels ? most() : ""));
       labels.push_back(static_cast<std::int32_t>(value));
     }
     return labels;
@@ -93,7 +93,7 @@ struct TableIn {
   /// Errors: DataError for 2³¹ rows or more.
   void shuffle(std::uint64_t seed) {
     if (rows > std::numeric_limits<std::int32_t>::max())
-      throw DataError("table: " + std::to_string(rows) + " rows are too many for one order");
+      throw DataError("table: " + std::to_string(rows) + " rows are too many to shuffle");
     std::vector<std::int32_t> order(static_cast<std::size_t>(rows));
     gradual::shuffle(order, seed, 0);
     values = take_rows(order).values;

@@ -7,7 +7,7 @@ namespace gradual::detail {
 
 /// Errors: FileError for an empty path, or one that the system would cut off at a NUL, as text of a fixed length contains.
 inline void check_path(const std::string& path) {
-  if (path.empty()) throw FileError("an empty path, where that of a file is needed");
+  if (path.empty()) throw FileError("an empty path: the path of a file is needed");
   if (path.find('\0') != path.npos) throw FileError(std::string(path.c_str()) + ": a path with a NUL character");
 }
 

@@ -22,7 +22,7 @@ namespace gradual {
 GRADUAL_ONCE const StoredTensor& Checkpoint::tensor(const std::string& name, DType dtype) const {
   const auto found = tensors.find(name);
   if (const auto other = left_out.find(name); other != left_out.end())
-    throw FileError("tensor '" + name + "' is of " + other->second + ", which is not read");
+    throw FileError("tensor '" + name + "' is of " + other->second + ", which cannot be read");
   if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'" + what_it_holds());
   if (computed_in(found->second.dtype) != dtype)
     throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
@@ -72,12 +72,12 @@ GRADUAL_ONCE void check_tensor(const Checkpoint& file, const std::string& name, 
   const std::vector<std::int64_t>& stored = tensor.shape;
   Message text;
   if (stored != extents(shape)) {
-    text << "tensor '" << name << "' is " << text_of(stored) << ", where " << shape << " is needed";
+    text << "tensor '" << name << "' is " << text_of(stored) << ", but " << shape << " is needed";
     throw FileError(text.string());
   }
   const auto words = static_cast<std::int64_t>(tensor.values.size()), needed = shape.unit() * (size_of(dtype) / 4);
   if (words == needed) return;
-  text << "tensor '" << name << "' holds " << words << " words of 4 bytes, where its shape needs " << needed;
+  text << "tensor '" << name << "' holds " << words << " words of 4 bytes, but its shape needs " << needed;
   throw FileError(text.string());
 }
 
@@ -99,7 +99,7 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
   const auto require = [](const std::string& written, const char* what, const std::string& name) {
     if (written.size() > most_of_header)
       throw FileError(std::string(what) + " '" + brief_text(name) + "' has " + std::to_string(written.size()) +
-                      " bytes, where a header has " + std::to_string(most_of_header) + " at most");
+                      " bytes, but a header has " + std::to_string(most_of_header) + " at most");
     if (!is_utf8(written)) throw FileError(std::string(what) + " '" + name + "' is not UTF-8");
   };
   json.StartObject();
@@ -177,7 +177,7 @@ inline std::optional<StoredTensor> read_tensor(const std::string& path, const Te
   const auto width = static_cast<std::uint64_t>(size_of(tensor.dtype));
   std::uint64_t elements = 1;
   for (const std::int64_t extent : entry.shape)
-    if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements)) refuse("has a shape that cannot be");
+    if (__builtin_mul_overflow(elements, static_cast<std::uint64_t>(extent), &elements)) refuse("has an impossible shape");
   const auto [begin, end] = std::pair(entry.begin, entry.end);
   if (end > size)
     refuse("ends at byte " + std::to_string(end) + " of " + std::to_string(size) + ": the file is cut short");
@@ -223,7 +223,7 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
   if (file.size() < 8) refuse("is shorter than a safetensors header");
   std::memcpy(&length, file.data(), 8);
   if (length > file.size() - 8 || length > most_of_header)
-    refuse("is no safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " +
+    refuse("is not a safetensors file, or cut short: a header of " + std::to_string(length) + " bytes in " +
            std::to_string(file.size()));
   const char* data = file.data() + 8 + length;
   const std::uint64_t size = file.size() - 8 - length;
@@ -235,7 +235,7 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
   for (const TensorEntry& entry : header.tensors) {
     std::optional<StoredTensor> tensor = read_tensor(path, entry, data, size);
     if (result.tensors.contains(entry.name) || result.left_out.contains(entry.name))
-      refuse("tensor '" + entry.name + "' is there twice");
+      refuse("tensor '" + entry.name + "' occurs twice");
     if (tensor) result.tensors.emplace(entry.name, std::move(*tensor));
     else result.left_out.emplace(entry.name, entry.type);
     ranges.emplace_back(entry.begin, entry.end);

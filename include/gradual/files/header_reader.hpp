@@ -85,13 +85,13 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   bool Default() {
     switch (place_) {
       case Place::outside: return false;
-      case Place::notes: refuse("has metadata that is not text, or is there twice");
+      case Place::notes: refuse("has metadata that is not text, or occurs twice");
       case Place::tensor: refuse_tensor(field_ == "dtype" ? "has no type" : malformed);
-      case Place::shape: refuse_tensor("has a shape that cannot be");
+      case Place::shape: refuse_tensor("has an impossible shape");
       case Place::offsets: refuse_tensor(malformed);
       case Place::file: break;
     }
-    if (entry_.name == "__metadata__") refuse("has more than one metadata, or one that is not an object");
+    if (entry_.name == "__metadata__") refuse("has metadata twice, or metadata that is not an object");
     refuse_tensor(incomplete);
   }
 

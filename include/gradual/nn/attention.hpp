@@ -70,7 +70,7 @@ class MultiHeadAttention {
     Tape& tape = *x.tape;
     const Shape one = x.shape(), all = kept.keys.shape();
     if (attend_ != Attend::backward)
-      return tape.fail("attention: a step sees what comes before it alone: Attend::backward", {x}), Step{};
+      return tape.fail("attention: a step sees only what comes before it: use Attend::backward", {x}), Step{};
     if (one.rank != 2 || all.rank != 3 || all.extent[2] != one.extent[1] || !(kept.values.shape() == all) ||
         !(place.shape() == Shape::per_sample({})))
       return tape.fail(Message() << "attention: a step needs [batch, width], keys and values of [batch, positions, width] and "

@@ -13,14 +13,14 @@ namespace gradual::detail {
 constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads, double rotary = 0) {
   Tape& tape = *q.tape;
   if (heads < 1 || width % heads != 0)
-    return tape.fail(Message() << "attention: a width of " << width << " cannot be shared out among " << heads << " heads",
+    return tape.fail(Message() << "attention: a width of " << width << " cannot be split evenly among " << heads << " heads",
                      {q}).valid();
   if (rotary == 0) return true;
   if (!(rotary >= 1 && rotary <= static_cast<double>(std::numeric_limits<float>::max())))
-    return tape.fail<OptionError>(Message() << "attention: a rotary base of " << rotary << ", which is below 1 or no float",
+    return tape.fail<OptionError>(Message() << "attention: a rotary base of " << rotary << ", which is below 1 or not a float",
                                   {q}).valid();
   return width / heads % 2 == 0 ||
-         tape.fail(Message() << "attention: heads of " << width / heads << " numbers cannot be turned in pairs", {q}).valid();
+         tape.fail(Message() << "attention: heads of " << width / heads << " numbers cannot be rotated in pairs", {q}).valid();
 }
 
 /// Rotates, in each head of x, [batch, positions, width], the numbers i and i + n/2 of n as coordinates in a plane by the angle

@@ -9,14 +9,14 @@ constexpr bool check_width(Var x, const Parameter& scale, std::int64_t width, co
   if (!x.valid()) return false;
   const Shape& shape = x.shape();
   if (shape.rank > 0 && shape.batch_axis != shape.rank - 1 && shape.extent[shape.rank - 1] == width) return true;
-  x.tape->fail(Message() << layer << ": a width of " << width << ", got " << shape, {x, scale.on(x)});
+  x.tape->fail(Message() << layer << ": needs a width of " << width << ", got " << shape, {x, scale.on(x)});
   return false;
 }
 
 /// Likewise rejects an ε below 0 or NaN.
 constexpr bool check_epsilon(Var x, const Parameter& scale, double epsilon, const char* layer) {
   if (epsilon >= 0) return true;
-  x.tape->fail(Message() << layer << ": an epsilon that is not 0 or more", {x, scale.on(x)});
+  x.tape->fail(Message() << layer << ": an epsilon that is negative or NaN", {x, scale.on(x)});
   return false;
 }
 

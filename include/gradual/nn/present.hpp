@@ -12,7 +12,7 @@ constexpr bool check_present(const char* layer, Var x, Var present) {
   if (!x.valid() || !present.valid() || x.shape().rank != 3 ||
       (present.shape().rank == 2 && present.shape().extent[1] == x.shape().extent[1]))
     return true;
-  x.tape->fail(Message() << layer << ": what is present of " << x.shape() << " is " << Shape::per_sample({x.shape().extent[1]})
+  x.tape->fail(Message() << layer << ": `present` for " << x.shape() << " must be " << Shape::per_sample({x.shape().extent[1]})
                          << ", got " << present.shape(), {x});
   return false;
 }

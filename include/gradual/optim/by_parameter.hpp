@@ -82,7 +82,7 @@ class Parts {
       default:
         break;
     }
-    return tape_->fail(Message() << "by_parameter: " << node.op->name << " of all parameters has no part of one parameter");
+    return tape_->fail(Message() << "by_parameter: " << node.op->name << " over all parameters has no part for one parameter");
   }
 
   Tape* tape_;

@@ -80,7 +80,7 @@ template <class Rule>
 [[gnu::cold]] void check_pairs(const Rule& rule) {
   if constexpr (HasRangesByName<Rule> && requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
-      throw OptionError("an optimizer's dampening, where there is no momentum");
+      throw OptionError("an optimizer's dampening needs a momentum");
   if constexpr (requires { rule.inner; }) check_pairs(rule.inner);
   if constexpr (requires { rule.others; }) check_pairs(rule.others);
 }

@@ -37,7 +37,7 @@ constexpr Var dot(Var a, Var b) { return sum(a * b, {0}); }
 template <int Pairs>
 struct LbfgsOf {
   using Ranges = RangesByName;
-  static_assert(Pairs > 0, "L-BFGS needs one pair at least");
+  static_assert(Pairs > 0, "L-BFGS needs at least one pair");
   Scalar learning_rate = 1.0, least_curvature = 1e-10;
   struct State {
     Var gradient, step;

@@ -12,8 +12,8 @@ namespace detail {
 
 GRADUAL_ONCE void refuse_rule() {
   throw OptionError(
-      "an update rule records something else with these numbers than with its defaults, by which it is compiled: its numbers "
-      "must be Scalars, and choices must be made by where");
+      "an update rule records other ops with these numbers than with its defaults, with which it is compiled: its numbers "
+      "must be Scalars, and choices must be made by where(...)");
 }
 
 /// Returns whether two nodes apply the same op to their operands. Scalars of a rule may have other places.

@@ -24,7 +24,7 @@ constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   text << "an update rule leaves ";
   if (array == 0) text << "the parameter";
   else text << "value " << array - 2 << " of its State";
-  if (value.valid()) text << " with the shape " << value.shape() << ", where " << kept << " is kept";
+  if (value.valid()) text << " with the shape " << value.shape() << " instead of " << kept;
   else text << " without a value";
   return tape.fail(text);
 }
@@ -81,7 +81,7 @@ template <class Rule>
 [[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
                                           DType sums = DType::f32, DType real = DType::f32) {
   constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
-  static_assert(!detail::evaluates_twice_inside<Rule>(), "what evaluates each window twice stands around all other adapters");
+  static_assert(!detail::evaluates_twice_inside<Rule>(), "an adapter that evaluates each window twice goes around all others");
   static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
   const auto shape_in = [](int array, const ParameterInfo& parameter) {
     return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
@@ -101,7 +101,7 @@ template <class Rule>
       const Shape shape = shape_in(a, parameter);
       if (follows(a) && !(shape == parameter.shape))
         tape.fail(Message() << "value " << a - 2 << " of an update rule's State, which follows the parameters, has the shape "
-                            << shape << " for one of " << parameter.shape);
+                            << shape << " for a parameter of " << parameter.shape);
       tape.inputs.push_back({shape, stored(a)});
     }
   tape.parameters.assign(parameters.begin(), parameters.end());

@@ -30,7 +30,7 @@ constexpr Update<State> update_by_either(const Inner& inner, const Others& other
                                          const State& state, Var step, Choose choose) {
   static_assert(is_lone_rule<Inner>() && is_lone_rule<Others>(),
                 "rules for groups of parameters have no adapters, which go around both, and no states of other shapes, that "
-                "begin otherwise than with 0, or that follow the parameters");
+                "do not begin with 0, or that follow the parameters");
   using InnerState = gradual::StateOf<Inner>;
   using OthersState = gradual::StateOf<Others>;
   constexpr int shared = std::max(state_size<InnerState>(), state_size<OthersState>());

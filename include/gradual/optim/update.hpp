@@ -53,23 +53,23 @@ inline constexpr bool hides_others<Adapter<Args...>> = (rule_count<Args...> > (h
 /// Calls a rule, with the step count (1, 2, 3, ... as a Var without axes) if it takes one.
 template <class Rule>
 constexpr auto apply_rule(const Rule& rule, Var parameter, Var gradient, const StateOf<Rule>& state, Var step) {
-  static_assert(!detail::hides_inner<Rule>, "an adapter's wrapped rule must be its member `inner`: by this name it is found");
+  static_assert(!detail::hides_inner<Rule>, "an adapter's wrapped rule must be its member `inner`: it is found by this name");
   static_assert(!detail::hides_others<Rule>,
                 "a second rule in an adapter must be its member `others`, without adapters, which go around both rules, and "
-                "without states of other shapes, that begin otherwise than with 0, or that follow the parameters");
+                "without states of other shapes, that do not begin with 0, or that follow the parameters");
   if constexpr (detail::Updates<Rule, Var>) {
     return rule(parameter, gradient, state, step);
   } else if constexpr (detail::Updates<Rule>) {
     return rule(parameter, gradient, state);
   } else {
     static_assert(!requires { &Rule::step; },
-                  "an optimizer that is no rule has step(std::span<const ParameterView> parameters, "
+                  "an optimizer that is not a rule needs step(std::span<const ParameterView> parameters, "
                   "std::span<const GradientView> gradients), for nets in double of ParameterViewIn<double> and "
                   "GradientViewIn<double>");
     static_assert(requires { &Rule::step; },
-                  "an update rule has `constexpr auto operator()(Var parameter, Var gradient, State state) const`, which may "
+                  "an update rule needs `constexpr auto operator()(Var parameter, Var gradient, State state) const`, which may "
                   "take a fourth argument `Var step` and returns update(parameter, state); State is its member, or NoState; "
-                  "Accumulate is none: it goes outermost, around the adapters");
+                  "Accumulate is not one: it goes outermost, around the adapters");
     return update(parameter, state);
   }
 }

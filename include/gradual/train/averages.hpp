@@ -110,7 +110,7 @@ template <std::floating_point E>
 namespace detail {
 /// Follows a negative weight in error texts.
 inline constexpr const char* no_weight_below_0 =
-    ": a mean has none below 0; factors of any sign multiply the loss, or are weights of Reduction::sum";
+    ": a mean takes none below 0; multiply the loss by such factors, or use Reduction::sum";
 }  // namespace detail
 
 /// Checks that the weight of a window is one that `quotient` can divide by, or 0, which makes no step. `of` names its owner in

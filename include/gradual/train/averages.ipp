@@ -24,7 +24,7 @@ GRADUAL_ONCE void Averages::add(const Averages& other) {
 GRADUAL_ONCE double Averages::metric(int index) const {
   if (index < 0 || index >= metrics_.count)
     throw OptionError("metric " + std::to_string(index) + " of " + std::to_string(metrics_.count) +
-                      (count_ == 0 ? ": nothing was averaged, as of data that .validate was not given" : ", from 0"));
+                      (count_ == 0 ? ": nothing was averaged, as of validation data if .validate was not given" : ", from 0"));
   return mean(sum_[index + 1], metrics_.has_own(index) ? sum_[metrics_.weight_of(index)] : weight_);
 }
 
@@ -38,7 +38,7 @@ GRADUAL_ONCE void Averages::check_weights(const char* of) const {
 GRADUAL_ONCE void check_weight(double weight, const char* of) {
   if (weight == 0 || (weight >= 0x1p-126 && weight <= 0x1p126)) return;
   throw DataError(std::string("the weights of ") + of + " sum to " + detail::brief_text(weight) +
-                  ": a mean needs from 2^-126 to 2^126, or 0");
+                  ": a mean needs a sum from 2^-126 to 2^126, or 0");
 }
 
 }  // namespace gradual

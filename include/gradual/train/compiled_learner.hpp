@@ -40,8 +40,8 @@ class LearnerOf {
                                                                          spans...);
     });
     if (samples != data.size())
-      throw DataError("the data set counts " + std::to_string(data.size()) + " samples where the net finds " +
-                      std::to_string(samples) + ": make it by `Dataset<types>::of(samples, spans...)`");
+      throw DataError("the data set has " + std::to_string(data.size()) + " samples, but its spans hold " +
+                      std::to_string(samples) + " for this net: make it with `Dataset<types>::of(samples, spans...)`");
     if constexpr (constexpr int weight = weight_input<typename Net::Training>(); weight >= 0) {
       const auto weights = data.apply([](auto... spans) { return std::get<weight>(std::tuple(spans...)); });
       if (of_mean() && session_.host_reads(weights.data()))
@@ -90,7 +90,7 @@ class LearnerOf {
     for (std::size_t i = 0; i < sizeof...(T); ++i)
       if (const std::int64_t made = data.widths()[i]; made != needed[i])
         throw DataError("the data set makes " + std::to_string(made) + " values of input " + std::to_string(i) +
-                        " for each sample, where the net takes " + std::to_string(needed[i]));
+                        " for each sample, but the net takes " + std::to_string(needed[i]));
   }
   bool of_mean() const { return session_.options().reduction == Reduction::mean; }
 

@@ -21,7 +21,7 @@ void copy_named(std::span<const ParameterInfo> declared, std::span<Real> values,
     if (!matches(pattern, info.name.view())) continue;
     const auto other = others[info.name.view()];
     if (!(other.shape == info.shape))
-      throw ShapeError((Message() << "set_parameters: '" << info.name.view() << "' is " << info.shape << ", its other "
+      throw ShapeError((Message() << "set_parameters: '" << info.name.view() << "' is " << info.shape << ", the given one "
                                   << other.shape)
                            .string());
     std::ranges::copy(std::span<const Real>(other.values), own.begin());

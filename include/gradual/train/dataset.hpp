@@ -79,7 +79,7 @@ class Dataset {
   /// Fills in samples `rows` of a data set that is made. Errors: OptionError where it is not; DataError for sample numbers out
   /// of range, or spans that are not of these samples' size.
   void make(std::span<const std::int32_t> rows, std::span<E>... to) const {
-    if (!is_made()) throw OptionError("make: the samples of this data set lie in spans");
+    if (!is_made()) throw OptionError("make: the samples of this data set lie in spans: it makes none");
     detail::check_rows(rows, size_);
     std::size_t input = 0;
     ((detail::check_room(input, widths_[input], std::ssize(rows), std::ssize(to)), ++input), ...);
@@ -92,7 +92,7 @@ class Dataset {
   /// Calls f(span...) with all samples. Errors: OptionError where they are made.
   template <class F>
   auto apply(F f) const {
-    if (is_made()) throw OptionError("a data set whose samples are made has no spans of them: a trainer asks for them");
+    if (is_made()) throw OptionError("a data set whose samples are made has no spans: give it to a trainer");
     return std::apply(f, data_);
   }
 
@@ -145,7 +145,7 @@ class Dataset {
   /// Errors: OptionError for a batch that is not positive, or samples that are made.
   Batches batches(std::int64_t batch) const {
     detail::check_batch(batch);
-    if (is_made()) throw OptionError("batches of a data set whose samples are made: a trainer asks for them");
+    if (is_made()) throw OptionError("a data set whose samples are made has no batches: give it to a trainer");
     return {*this, batch};
   }
 

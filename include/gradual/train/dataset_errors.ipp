@@ -15,17 +15,17 @@ GRADUAL_ONCE void check_samples(std::int64_t samples) {
 
 GRADUAL_ONCE void check_made(std::int64_t samples, std::span<const std::int64_t> widths, bool by_nothing) {
   if (samples <= 0 || samples > std::numeric_limits<std::int32_t>::max())
-    throw DataError("a data set of " + std::to_string(samples) + " samples that are made");
+    throw DataError("a data set of " + std::to_string(samples) + " samples that are made: 1 to 2^31 - 1 are possible");
   for (const std::int64_t width : widths)
     if (width <= 0) throw OptionError("a data set that makes " + std::to_string(width) + " values for each sample");
-  if (by_nothing) throw OptionError("a data set that is made by no function");
+  if (by_nothing) throw OptionError("a data set that is made by an empty function");
 }
 
 GRADUAL_ONCE void check_shared(std::int64_t values, std::int64_t samples) {
   if (values == 0 || values % samples != 0)
     throw DataError("a data set of " + std::to_string(samples) + " samples cannot share " + std::to_string(values) +
-                    " values evenly: the last span has one value for each sample; where it has several, `Dataset<...>::of` is "
-                    "told how many samples there are");
+                    " values evenly: the last span must have one value for each sample; where it has several, tell "
+                    "`Dataset<...>::of` how many samples there are");
 }
 
 GRADUAL_ONCE void check_rows(std::span<const std::int32_t> rows, std::int64_t samples) {

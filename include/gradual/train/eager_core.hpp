@@ -80,7 +80,8 @@ class EagerCore {
  private:
   static SessionOptions checked(const SessionOptions& options, std::int64_t calls, const Device& device) {
     if (!device.shares_host_memory() && options.threads != 1)
-      throw OptionError("Session: " + std::to_string(options.threads) + " threads on " + device.name());
+      throw OptionError("Session: " + std::to_string(options.threads) + " threads on " + device.name() +
+                        ", where .threads must be 1");
     return checked_eager(options, calls);
   }
   static ParametersIn<Real>& initialized(ParametersIn<Real>& parameters, const SessionOptions& options) {

@@ -31,9 +31,9 @@ template <class Real>
 Averages with_losses(const Averages& before, const EagerLosses<Real>& losses, bool first) {
   Averages sums = first ? Averages(losses.metrics) : before;
   if (sums.metrics() != losses.metrics)
-    throw ShapeError("a loss with " + std::to_string(losses.metrics.count) + " metrics; those of the parts before had " +
+    throw ShapeError("a loss with " + std::to_string(losses.metrics.count) + " metrics; earlier parts had " +
                      std::to_string(sums.metrics().count) +
-                     (sums.metrics().count == losses.metrics.count ? ", of which others had weights of their own" : ""));
+                     (sums.metrics().count == losses.metrics.count ? ", but others of them had weights of their own" : ""));
   sums.add(losses.values, losses.weight, losses.count);
   return sums;
 }
@@ -60,7 +60,7 @@ GRADUAL_ONCE void check_no_sums(const Tape& tape, const std::string& what) {
   const std::vector<char> wanted = wanted_nodes(tape);
   for (int i = 0; i < tape.size(); ++i)
     if (wanted[static_cast<std::size_t>(i)] != 0 && is_sample_sum(tape[i].op->kind))
-      throw ShapeError(what + " holds the gradient of a batch depends on how it is cut");
+      throw ShapeError(what + " contains a gradient over the batch depends on how the batch is cut");
 }
 
 }  // namespace gradual::detail

@@ -135,7 +135,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
         if (detail::given("predict", {made})) record_prediction(tape, made);
         return made;
       });
-      detail::check_no_sums(tape, "predict: what");
+      detail::check_no_sums(tape, "predict: a value that");
       detail::validate(tape, first);
       tape.values().finish_recording(tape);
       const auto* values = static_cast<const Real*>(tape.values().on_host(tape, prediction.id));
@@ -169,7 +169,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     check_idle("set_parameters");
     if (std::ssize(values) != core_.arrays().elements())
       detail::refuse_parameters("set_parameters", core_.arrays().elements(), values.size());
-    progress().check_in_place("set_parameters", ": discard it before");
+    progress().check_in_place("set_parameters", ": discard it first");
     parameters().copy_from(values);
     core_.sums().derive_again();
   }
@@ -194,7 +194,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// Returns the parameters' average kept by an `Ema` in the optimizer, one parameter after another; before the first step the
   /// parameters. Errors: OptionError between the two evaluations of a window.
   std::span<const Real> averaged_parameters() const {
-    static_assert(average_state<Rule> >= 0, "averaged_parameters: no Ema in the optimizer keeps an average");
+    static_assert(average_state<Rule> >= 0, "averaged_parameters: the optimizer has no Ema to keep an average");
     progress().check_in_place("averaged_parameters");
     return step_count() == 0 ? core_.arrays().on_host(0) : optimizer_state(average_state<Rule>);
   }

@@ -14,7 +14,8 @@ inline std::string sum_place(const char* what, std::size_t sums, std::size_t sum
 inline eager::Storage stored_sum(const Device& device, const StoredTensor& tensor, std::int64_t& words) {
   const auto count = static_cast<std::int64_t>(tensor.values.size());
   if (words >= 0 && words != count)
-    throw FileError("a window's open block of " + exact_text(count) + " values is not of its " + exact_text(words) + " sums");
+    throw FileError("a window's open block of " + exact_text(count) + " values does not fit its " + exact_text(words) +
+                    " sums");
   words = count;
   eager::Storage copy = device.allocate(count * 4, Category::gradients);
   device.copy(copy.data(), tensor.values.data(), count * 4);
@@ -52,7 +53,7 @@ GRADUAL_ONCE std::vector<eager::BegunSums> sums_in(const Checkpoint& file, const
       const auto [last, error] = std::from_chars(at, end, number);
       at = last;
       if (error != std::errc{} || (at != end && *at != ' '))
-        throw FileError("the file's note 'window/" + exact_text(s) + "' is '" + note + "'");
+        throw FileError("the file's note 'window/" + exact_text(s) + "' cannot be '" + note + "'");
     };
     eager::BegunSums& sums = all.emplace_back();
     take(sums.computation);

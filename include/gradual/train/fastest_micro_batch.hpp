@@ -101,7 +101,7 @@ MicroBatchSpeeds fastest_micro_batch(Net, const Optimizer& optimizer, const Sess
   if constexpr (detail::holds_opaque<detail::HeldBy<Optimizer>>) {
     using Opaque = typename detail::Traced<detail::HeldBy<Optimizer>>::Opaque;
     static_assert(std::is_same_v<std::unwrap_reference_t<Opaque>, Opaque>,
-                  "fastest_micro_batch: it would step the optimizer that is referred to: give a copy of it");
+                  "fastest_micro_batch: it would step the optimizer that you refer to: give a copy of it");
   }
   return detail::measured_speeds<Net>(optimizer, options, std::max(rounds, 1), typename Net::InputTypes{});
 }

@@ -87,7 +87,7 @@ void FitLoop<Real>::check(const FitRequest& request) const {
   if (request.patience < 0) throw OptionError("fit: a patience of " + std::to_string(request.patience) + " epochs");
   if (!(request.min_delta >= 0)) throw OptionError("fit: a min_delta of " + brief_text(request.min_delta));
   if (request.patience == 0 && (request.monitor || request.min_delta > 0))
-    throw OptionError("fit: a monitor or a min_delta without a patience, whose epochs they judge");
+    throw OptionError("fit: a monitor or a min_delta does nothing without a patience");
   if (request.patience > 0 && !request.validates && !request.monitor)
     throw OptionError("fit: a patience of " + std::to_string(request.patience) +
                       " epochs needs data to validate on, or a monitor");
@@ -100,10 +100,10 @@ void FitLoop<Real>::check(const FittedNet<Real>& net) const {
   const std::int64_t samples = net.samples();
   if (samples > std::numeric_limits<std::int32_t>::max())
     throw DataError("fit: a data set of " + std::to_string(samples) +
-                    " samples is too large for one order: train on subsets of it");
+                    " samples is too large to shuffle: train on subsets of it");
   check_begun(state_);
   if (tail_ == Tail::drop && samples < net.window() && !windows_vary(net.options()))
-    throw OptionError("fit: Tail::drop would drop all of " + std::to_string(samples) + " samples, a window has " +
+    throw OptionError("fit: Tail::drop would drop all " + std::to_string(samples) + " samples: a window has " +
                       std::to_string(net.window()));
 }
 
@@ -112,11 +112,11 @@ void FitLoop<Real>::check_begun(const FitState<Real>& state) const {
   if (state.done == 0) return;
   if (const std::int64_t samples = running_->samples(); state.samples != samples)
     throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun on " + std::to_string(state.samples) +
-                    " samples, now there are " + std::to_string(samples) +
-                    ": discard_epoch() leaves the rest of it");
+                    " samples, but now there are " + std::to_string(samples) +
+                    ": discard_epoch() skips the rest of it");
   if (state.drawn_by != drawn_by())
     throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun with " +
-                    (state.drawn_by == 0 ? "no .draw" : "another .draw") + ": discard_epoch() leaves the rest of it");
+                    (state.drawn_by == 0 ? "no .draw" : "another .draw") + ": discard_epoch() skips the rest of it");
 }
 
 /// Calls leave() before it throws. Errors: NonFiniteError where a parameter is not a number.
@@ -151,9 +151,9 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
     if (hopeless == nullptr && request.patience > 0 && state_.without_progress >= request.patience &&
         (seen != seen || state_.best.empty()))
       hopeless = std::make_exception_ptr(
-          NonFiniteError("fit: patience ends after epoch " + std::to_string(record.epoch + 1) + ", of which " +
+          NonFiniteError("fit: patience ends after epoch " + std::to_string(record.epoch + 1) + ": " +
                          (request.monitor ? "the monitor" : "the validation loss") +
-                         (seen != seen ? " is not a number" : " is infinite, and finite of none before")));
+                         (seen != seen ? " is not a number" : " is infinite, and was never finite before")));
     if (request.on_epoch) request.on_epoch(record);
     if (hopeless == nullptr || state_.epoch != record.epoch + 1) continue;  // or another epoch's state was loaded
     end_patience(net, line, request);
@@ -272,13 +272,13 @@ std::exception_ptr FitLoop<Real>::no_progress(const SessionStanding& before, con
     return std::make_exception_ptr(DataError(no_step() + "the weights of its samples are 0"));
   if (tail_ == Tail::drop && now.steps == before.steps && dropped == 0 &&
       now.dropped_micro_batches == before.dropped_micro_batches)
-    return std::make_exception_ptr(OptionError(no_step() + "Tail::drop drops all of " + std::to_string(net.samples()) +
-                                               " samples, they fill no window"));
+    return std::make_exception_ptr(OptionError(no_step() + "Tail::drop drops all " + std::to_string(net.samples()) +
+                                               " samples, which fill no window"));
   if (now.steps > before.steps || dropped == 0 || now.loss_scale != before.loss_scale) return nullptr;
-  return std::make_exception_ptr(NonFiniteError(no_step() + "loss or gradient were not finite in all " +
-                                                std::to_string(dropped) + " windows, the last loss was " +
+  return std::make_exception_ptr(NonFiniteError(no_step() + "the loss or its gradient was not finite in all " +
+                                                std::to_string(dropped) + " windows; the last loss was " +
                                                 brief_text(last.loss()) +
-                                                (now.steps > 0 ? ", as where a learning rate is too high" : "") +
+                                                (now.steps > 0 ? ", as with a learning rate that is too high" : "") +
                                                 finds_non_finite_));
 }
 

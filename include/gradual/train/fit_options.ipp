@@ -8,7 +8,7 @@ namespace gradual::detail {
 GRADUAL_ONCE SessionOptions session_options(const TrainerOptions& options) {
   if (options.global_batch <= 0)
     throw OptionError("Trainer: a global batch of " + std::to_string(options.global_batch) +
-                      "; .global_batch says of how many samples a step is made");
+                      "; .global_batch is the number of samples for each step");
   SessionOptions result;
   result.global_batch = options.global_batch;
   result.micro_batch = options.micro_batch;

@@ -21,7 +21,8 @@ class LossScaler {
       const LossScaling& scaling = loss_scaling_of(rule);
       if (!is_scale(scaling.start) || scaling.double_after < 0)
         throw OptionError("LossScale: a scale of " + brief_text(scaling.start) + " that is doubled after " +
-                          std::to_string(scaling.double_after) + " windows: it must be a power of two from 1 to 2^100");
+                          std::to_string(scaling.double_after) + " windows: the scale must be a power of two from 1 to 2^100, "
+                          "the windows at least 0");
       result.scale_ = result.chosen_ = scaling.start;
       result.double_after_ = scaling.double_after;
     }

@@ -62,8 +62,8 @@ namespace detail {
 constexpr void check_threads(int threads, const char* by = "Session") {
   constexpr int most = 1024;
   if (threads < 1 || threads > most)
-    throw OptionError(std::string(by) + ": " + std::to_string(threads) + " threads, where 1 to " + std::to_string(most) +
-                      " can be asked for");
+    throw OptionError(std::string(by) + ": " + std::to_string(threads) + " threads; 1 to " + std::to_string(most) +
+                      " are possible");
 }
 /// Errors: OptionError for options that no session of a net with `elements` parameter elements could have.
 constexpr void check_planning(const Planning& planning, std::int64_t elements) {
@@ -77,7 +77,7 @@ constexpr void check_planning(const Planning& planning, std::int64_t elements) {
 
 template <class Real, ShadowType S>
 struct ShadowInReal {
-  static_assert(std::is_same_v<Real, float> || !is_compensated<S>, "a net in double sums in double, not in two numbers");
+  static_assert(std::is_same_v<Real, float> || !is_compensated<S>, "a net in double keeps sums in double, not in pairs");
   using type = std::conditional_t<std::is_same_v<Real, float>, S, double>;
 };
 }  // namespace detail

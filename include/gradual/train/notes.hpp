@@ -28,7 +28,7 @@ T number_in(const Checkpoint& file, const std::string& name, T least,
   T number{};
   const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || last != text.data() + text.size() || number < least || number > most)
-    throw FileError("the file's note '" + name + "' is '" + text + "'");
+    throw FileError("the file's note '" + name + "' cannot be '" + text + "'");
   return number;
 }
 

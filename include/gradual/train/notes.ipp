@@ -9,8 +9,8 @@ namespace gradual::detail {
 
 GRADUAL_ONCE void check_is_state(const Checkpoint& file, bool of_trainer) {
   if (!file.notes.contains("training state"))
-    throw FileError("the file is no state, as save_state writes it, but of parameters or others, as load_parameters reads "
-                    "them" + file.what_it_holds());
+    throw FileError("the file is not a state, as save_state writes it; load_parameters reads files of "
+                    "parameters" + file.what_it_holds());
   if (of_trainer && !file.notes.contains("epoch"))
     throw FileError("the file is a session's state, which trainer.session().load_state reads, not a trainer's");
 }
@@ -41,7 +41,7 @@ GRADUAL_ONCE Averages averages_in(const Checkpoint& file, const std::string& nam
   good = good && count >= 0 && count <= most_counted<std::int64_t> && theirs.count >= 0 && theirs.count <= max_metrics &&
          (own >> theirs.count) == 0;
   if (!good || (metrics != nullptr && count > 0 && theirs != *metrics))
-    throw FileError("the file's note '" + name + "' is not of a loss and " +
+    throw FileError("the file's note '" + name + "' does not hold a loss and " +
                     (metrics == nullptr ? "some" : std::to_string(metrics->count)) + " metrics: '" + text + "'");
   if (count == 0) return Averages(metrics == nullptr ? MetricSet() : *metrics);
   return {theirs, std::span(numbers).subspan(1), numbers[0], count};

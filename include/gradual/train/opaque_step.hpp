@@ -13,7 +13,7 @@ template <class Optimizer, class Real>
 class OpaqueStep {
   using Held = Traced<HeldBy<Optimizer>>;
   static_assert(StepsOn<typename Held::Opaque, Real>,
-                "the opaque optimizer's step takes other numbers than the net's: float or, of a net in double, double");
+                "the opaque optimizer's step takes other numbers than the net's: float, or double for a net in double");
 
  public:
   explicit OpaqueStep(const Optimizer& optimizer) : optimizer_(Held::inside(held_by(optimizer))) {}

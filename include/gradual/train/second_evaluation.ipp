@@ -9,15 +9,15 @@ namespace gradual::detail {
 
 GRADUAL_ONCE void check_ends_known(const SessionOptions& options) {
   if (options.non_finite == NonFinite::drop_micro_batch)
-    throw OptionError("Session: the optimizer evaluates each window twice, so that no micro-batch of it can be dropped");
+    throw OptionError("Session: the optimizer evaluates each window twice, so none of its micro-batches can be dropped");
   if (is_given(options.window_weight))
-    throw OptionError("Session: the optimizer evaluates each window twice, so that windows cannot end at a weight");
+    throw OptionError("Session: the optimizer evaluates each window twice, so windows cannot end at a weight");
 }
 
 GRADUAL_ONCE void check_room(std::int64_t samples, std::int64_t room) {
   if (samples > room)
-    throw OptionError("accumulate: " + std::to_string(samples) + " samples where " + std::to_string(room) +
-                      " end the window; the optimizer evaluates each window twice, so that none may go on into the next");
+    throw OptionError("accumulate: " + std::to_string(samples) + " samples, but " + std::to_string(room) +
+                      " end the window; the optimizer evaluates each window twice, so none may go into the next");
 }
 
 GRADUAL_ONCE void check_given_again(std::int64_t samples, const Averages& window, std::int64_t first,

@@ -40,7 +40,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   friend Base;
   static constexpr bool opaque = detail::holds_opaque<detail::HeldBy<Optimizer>>;
   static_assert(!opaque || std::is_same_v<Sum, Real>,
-                "an opaque optimizer is handed numbers as the parameters are: wider sums would be rounded");
+                "an opaque optimizer takes gradients of the parameters' type: wider sums would be rounded");
   static_assert([] {
     if constexpr (Net::template updates_by_element<Rule, Shadow>) return true;
     else return updates_in_place<Update>();
@@ -87,7 +87,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
                        Span<T>... data) {
     const auto reads = [&](const void* values) {
       if (host_reads(values)) return true;
-      throw OptionError("accumulate_rows: samples on the device: give them to accumulate, or to a trainer's fit");
+      throw OptionError("accumulate_rows: the samples are on the device: give them to accumulate, or to a trainer's fit");
     };
     validate_rows<Training, false, T...>(core_.rows_of_window(rows), reads, data...);
     const void* const samples[] = {data.data()...};
@@ -111,7 +111,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// a window that has begun. Errors: DataError for another number of values, a value that is not finite or a weight that is
   /// not positive.
   void apply(std::span<const Sum> gradient_sum, double weight) {
-    static_assert(!evaluates_twice<Rule>, "apply: the optimizer evaluates each window twice, one gradient is not enough");
+    static_assert(!evaluates_twice<Rule>, "apply: the optimizer evaluates each window twice: one gradient is not enough");
     core_.apply(gradient_sum, weight);
   }
 
@@ -145,7 +145,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     static_assert((detail::Viewed<Data> && ...), "predict takes spans of values, one for each of its inputs, not a Dataset");
     using P = typename Net::Prediction;
     using In = typename detail::InputsOf<P>::type;
-    static_assert(sizeof...(Data) == In::count, "predict takes a span for each argument of the model's, and returns the outputs");
+    static_assert(sizeof...(Data) == In::count, "predict takes a span for each argument of the model, and returns the outputs");
     progress().check_in_place("predict");
     if ((std::span(data).empty() && ...)) return {};
     const std::int64_t count = validate_for<Backend, P>(arena().queue(), In{}, std::span(data)...);
@@ -186,7 +186,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   }
   /// Returns the average that an `Ema` in the optimizer keeps of them; before the first step, the parameters. Errors: likewise.
   auto averaged_parameters() const {
-    static_assert(average_state<Rule> >= 0, "averaged_parameters: no Ema in the optimizer keeps an average");
+    static_assert(average_state<Rule> >= 0, "averaged_parameters: the optimizer has no Ema to keep an average");
     progress().check_in_place("averaged_parameters");
     return view_of(step_count() == 0 ? arena().parameters() : arena().state(average_state<Rule>));
   }

@@ -44,7 +44,7 @@ class SessionBase {
   /// weight 0 or one that was forgotten, and after `restore`. Errors: OptionError inside a window, whose gradient is
   /// incomplete.
   double gradient_norm() const {
-    if (position() > 0) throw OptionError("gradient_norm: a window has begun, whose gradient is known only at its end");
+    if (position() > 0) throw OptionError("gradient_norm: a window has begun; its gradient is known only at its end");
     // Takes the sign from a NaN, so that it prints as nan.
     return math::abs(math::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
   }

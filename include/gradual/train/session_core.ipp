@@ -160,7 +160,7 @@ void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const ty
 template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::set_budget(Budget budget) {
   if (options_.non_finite == NonFinite::drop_micro_batch)
-    throw OptionError("set_budget: memory must not decide on what NonFinite::drop_micro_batch drops");
+    throw OptionError("set_budget: with NonFinite::drop_micro_batch, memory would decide what is dropped");
   window_.take_losses();
   arena().set_budget(budget.follows ? what_is_free() : budget);
   options_.memory_budget = budget;
@@ -171,7 +171,7 @@ template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
   if (std::ssize(values) != arena().parameter_elements())
     refuse_parameters("set_parameters", arena().parameter_elements(), values.size());
-  progress().check_in_place("set_parameters", ": discard it before");
+  progress().check_in_place("set_parameters", ": discard it first");
   require_transient();
   arena().queue().write(arena().parameters(), values.data(), static_cast<std::int64_t>(values.size_bytes()));
   arena().queue().wait();  // the caller may now change values that lie on a device

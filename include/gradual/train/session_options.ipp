@@ -10,7 +10,7 @@ namespace gradual::detail {
 inline void check_policy(const SessionOptions& o) {
   if (o.non_finite == NonFinite::drop_micro_batch && (o.micro_batch == 0 || o.memory_budget.follows))
     throw OptionError(
-        "Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide on what is dropped");
+        "Session: NonFinite::drop_micro_batch needs a given micro_batch, or memory would decide what is dropped");
 }
 
 /// Errors: OptionError for micro-batches that no window could fill.
@@ -24,11 +24,11 @@ inline void check_micro_batch(const SessionOptions& o) {
 /// variable, which could change while a window is filled.
 inline void check_windows(const SessionOptions& o) {
   if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
-    throw OptionError("Session: windows end by a number or a schedule, not by a variable");
+    throw OptionError("Session: .window_samples and .window_weight take a number or a schedule, not a variable");
   const double samples = o.window_samples.at(0), weight = o.window_weight.at(0);
   if (!(samples >= 0) || samples > static_cast<double>(o.global_batch))
-    throw OptionError("Session: a first window of " + brief_text(samples) + " samples, where global_batch is " +
-                      std::to_string(o.global_batch) + ", the most");
+    throw OptionError("Session: a first window of " + brief_text(samples) + " samples, which must be from 0 to "
+                      "global_batch, " + std::to_string(o.global_batch));
   if (!(weight >= 0)) throw OptionError("Session: a first window of weight " + brief_text(weight));
 }
 
@@ -36,9 +36,9 @@ inline void check_windows(const SessionOptions& o) {
 inline void check_noise(const SessionOptions& o, std::int64_t every) {
   if (o.noise_batch < 0 || (every == 0 && o.noise_batch >= o.global_batch))
     throw OptionError("Session: a noise_batch of " + std::to_string(o.noise_batch) +
-                      " samples: a window needs two of them, and is of " + std::to_string(o.global_batch));
+                      " samples, which must be at least 0 and below the window's " + std::to_string(o.global_batch));
   if (o.noise_batch > 0 && o.reduction == Reduction::sum)
-    throw OptionError("Session: the noise of gradients is that of means, Reduction::sum gives none");
+    throw OptionError("Session: gradient noise is measured of means: a noise_batch needs Reduction::mean");
 }
 
 GRADUAL_ONCE void refuse_moved() { throw OptionError("the session was moved from: it has no parameters"); }
@@ -66,7 +66,7 @@ GRADUAL_ONCE SessionOptions checked_eager(SessionOptions o, std::int64_t every) 
   check_policy(o);
   check_threads(o.threads);
   if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
-    throw OptionError("an eager session has no .memory_budget and no .gather: its device keeps a limit, Device::cpu(bytes)");
+    throw OptionError("an eager session has no .memory_budget and no .gather: limit its device's memory, Device::cpu(bytes)");
   check_micro_batch(o);
   if (o.micro_batch == 0) o.micro_batch = o.global_batch;
   check_windows(o);

@@ -34,7 +34,7 @@ inline std::string declared_parameters(std::span<const ParameterInfo> parameters
 inline LossScaler scaler_in(const Checkpoint& file) {
   LossScaler scaler;
   const auto scale = number_in<double>(file, "loss scale", 1);
-  if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is no power of two");
+  if (!LossScaler::is_scale(scale)) throw FileError("the file's loss scale of " + exact_text(scale) + " is not a power of two");
   scaler.set(scale, number_in<std::int64_t>(file, "clean windows", 0));
   return scaler;
 }
@@ -59,8 +59,8 @@ inline void expect_note(const Checkpoint& file, const std::string& name, const s
 GRADUAL_ONCE void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours) {
   if (position > 0 && file.note("program") != ours)
     throw FileError("the state was saved " + exact_text(position) +
-                    " samples into a window, by a model that computes something else of the same parameters, or by another "
-                    "version: such states are restored only where no window had begun");
+                    " samples into a window, by a model that computes something else from the same parameters, or by another "
+                    "version: such states can be restored only if no window had begun");
 }
 
 GRADUAL_ONCE void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters) {
@@ -114,7 +114,7 @@ GRADUAL_ONCE void check_place(const WindowEnds& ends, const WindowCounters& c) {
   const double full = ends.weight(c.step);
   const auto refuse = [&](const std::string& ours) {
     throw OptionError("the state holds " + exact_text(c.position) + " samples of " + exact_text(c.calls) +
-                      " calls of a window; this session's are of " + ours);
+                      " calls of a window; this session's windows are of " + ours);
   };
   if (every != 0) {
     if (c.calls >= every || (c.calls > 0 && c.position + c.dropped <= 0)) refuse(exact_text(every) + " calls");

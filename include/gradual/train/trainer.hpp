@@ -24,9 +24,9 @@ class Trainer {
         loop_(Learner::metrics, options.tail, Learner::keeps_average, Learner::finds_non_finite) {
     if (calls_of(optimizer) != 0)
       throw OptionError("Trainer: windows of " + std::to_string(calls_of(optimizer)) +
-                        " calls are a session's, a trainer's are counted in samples");
+                        " calls are for sessions; a trainer's are counted in samples");
     if (evaluates_twice<RuleOf<Optimizer>> && options.tail == Tail::carry)
-      throw OptionError("Trainer: the optimizer evaluates each window twice, so that none can be carried into the next epoch");
+      throw OptionError("Trainer: the optimizer evaluates each window twice, so none can be carried into the next epoch");
   }
 
   /// Runs `epochs` passes over the samples, in an order or with draws keyed by (seed, epoch); `tail` decides what becomes of
@@ -66,7 +66,7 @@ class Trainer {
   }
   /// Does the same with the parameters' average kept by an `Ema` in the optimizer; before the first step, with the parameters.
   Averages evaluate_averaged(const Data& data) {
-    static_assert(Learner::keeps_average, "evaluate_averaged: no Ema in the optimizer keeps an average");
+    static_assert(Learner::keeps_average, "evaluate_averaged: the optimizer has no Ema to keep an average");
     learner_.validate(data);
     Fitted net(learner_, data, &data);
     return loop_.evaluate_at_average(net);

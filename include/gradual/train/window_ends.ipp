@@ -10,7 +10,7 @@ namespace gradual::detail {
 GRADUAL_ONCE WindowEnds::WindowEnds(const SessionOptions& options, std::int64_t calls)
     : calls_(calls), most_(options.global_batch), samples_(options.window_samples), weight_(options.window_weight) {
   if (calls != 0 && windows_vary(options))
-    throw OptionError("Session: windows of calls have neither samples nor a weight");
+    throw OptionError("Session: windows of calls take no .window_samples and no .window_weight");
 }
 
 GRADUAL_ONCE std::int64_t WindowEnds::samples(std::int64_t steps) const {

@@ -61,7 +61,7 @@ GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
 }
 
 GRADUAL_ONCE void WindowProgress::check_in_place(const char* call, const char* help) const {
-  if (again()) throw OptionError(std::string(call) + ": the parameters are elsewhere until the window is given again" + help);
+  if (again()) throw OptionError(std::string(call) + ": the parameters are displaced until the window is given again" + help);
 }
 
 GRADUAL_ONCE void WindowProgress::check_evaluated(const Averages& samples) const {
