@@ -249,7 +249,7 @@ TEST(BadOptions, StatesThatHaveCountedTooMuch) {
 TEST(BadOptions, NamesAndPositionsThatAreNot) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);
-  EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[4]; }), "parameter 4 of 4");
+  EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[4]; }), "no parameter 4: there are 4, counted from 0");
   EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[-1]; }), "parameter -1 of 4");
 }
 

@@ -86,10 +86,10 @@ TEST(Bytes, AreLearnedFromEagerly) {
   EXPECT_EQ(learned_from(image), learned_from(wide));
   EagerTape tape(Device::cpu(), 2);
   EXPECT_EQ(error_of<DataError>([&] { tape.input(image, {9}); }),
-            "input 0, as recorded: 900 values are not 2 samples of shape [9]");
+            "input 0, as recorded: 900 values do not make 2 samples of shape [9]");
   const Var x = tape.input(std::span(image).first(18), {9});
   EXPECT_EQ(x.dtype(), DType::f32);
-  EXPECT_EQ(error_of<TypeError>([&] { convert(x, DType::u8); }), "convert: from float to uint8");
+  EXPECT_EQ(error_of<TypeError>([&] { convert(x, DType::u8); }), "convert: float cannot be converted to uint8");
 }
 
 struct Mixed {

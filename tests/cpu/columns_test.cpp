@@ -186,7 +186,7 @@ TEST(Columns, ThatCannotBeToldApartAreRefused) {
   cross_entropy(fewer, late(1));  // of another column
   cross_entropy(scores, slice(select(label, 2, 0), 1, 0, 2));
   EXPECT_EQ(error_of<ShapeError>([&] { cross_entropy(fewer, slice(select(label, 2, 0), 1, 0, 2)); }),
-            "labels of 5 and of 4 classes are views of one input that are not told apart: give each an input of its own");
+            "labels of 5 and of 4 classes are views of one input that may overlap: give each an input of its own");
   EXPECT_EQ(tape.label_ranges.size(), 2u) << "each once";
 }
 

@@ -171,20 +171,20 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   EXPECT_EQ(error_of<Error>([&] {
               conv2d(x, input(tape, Shape{4, 3, 3, 3}, DType::f64));
             }),
-            "conv2d: operands of float and double");
+            "conv2d: unsupported operand types float and double");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape::per_sample({1, 2, 2}), DType::i32), 2); }),
-            "max_pool2d: operands of int32 and int32");
+            "max_pool2d: unsupported operand types int32 and int32");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 2, 3, 3})); }), "conv2d: images have 3 channels, weights are for 2");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 7})); }),
             "conv2d: a kernel of 3 x 7 does not fit images of 8 x 6 with stride 1, padding 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.padding = 3}); }),
-            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 3: what is padded beyond the "
-            "kernel's reach must be so by pad()");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 3: use pad() to pad beyond the "
+            "kernel's reach");
   EXPECT_EQ(error_of<Error>([&] {
               conv2d(x, weights({4, 3, 3, 3}), {.stride = -1});
             }),
-            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride -1, padding 0: strides and "
-            "dilations are positive, paddings not negative");
+            "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride -1, padding 0: strides and dilations must be "
+            "positive, paddings at least 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(weights({1, 3, 8, 6}), weights({4, 3, 3, 3})); }),
             "conv2d: needs images [batch, channels, height, width] and weights [outputs, channels, rows, columns], got "
             "[1, 3, 8, 6] and [4, 3, 3, 3]");
@@ -192,7 +192,7 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 2, dilation 6");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.dilation = 0}); }),
             "conv2d: a kernel of 3 x 3 does not fit images of 8 x 6 with stride 1, padding 0, dilation 0: strides and "
-            "dilations are positive, paddings not negative");
+            "dilations must be positive, paddings at least 0");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 3, 3, 3}), {.groups = 3}); }),
             "conv2d: images have 3 channels, weights are for 3 in each of 3 groups");
   EXPECT_EQ(error_of<Error>([&] { conv2d(x, weights({4, 1, 3, 3}), {.groups = 2}); }),
@@ -233,13 +233,13 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   for (const std::int64_t too_much : {2, -1, 1 << 20})
     EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(series, weights({3, 4, 3}), {.stride = 2}, too_much); }),
               "conv_transpose1d: output_padding " + std::to_string(too_much) +
-                  ", which must be at least 0 and below the stride of 2");
+                  " must be at least 0 and below the stride of 2");
   EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(x, weights({3, 4, 3, 3}), {.stride = std::int64_t{1} << 62}); }),
-            "conv_transpose2d: no convolution by weights [3, 4, 3, 3] with stride 4611686018427387904, padding 0 gives "
-            "[batch, 3, 8, 6]");
+            "conv_transpose2d: weights [3, 4, 3, 3] with stride 4611686018427387904, padding 0 give no output for [batch, 3, "
+            "8, 6]");
   const Var dot = input(tape, Shape::per_sample({3, 1}), DType::f32);
   EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(dot, weights({3, 4, 3}), {.padding = 2}); }),
-            "conv_transpose1d: no convolution by weights [3, 4, 3] with stride 1, padding 2 gives [batch, 3, 1]");
+            "conv_transpose1d: weights [3, 4, 3] with stride 1, padding 2 give no output for [batch, 3, 1]");
   for (const auto& [outputs, groups] : {std::pair{1, 3}, std::pair{5, 3}, std::pair{1, 2}})
     EXPECT_EQ(error_of<Error>([&, outputs = outputs, groups = groups] {
                 Parameters parameters(Device::cpu());
@@ -252,7 +252,7 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
               "conv_transpose2d: " + std::to_string(outputs) + " outputs are not shared out evenly among " +
                   std::to_string(groups) + " groups (in layer 'c')");
   EXPECT_EQ(error_of<Error>([&] { max_pool1d(series, 3, {.padding = 2}); }),
-            "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]: pools are padded by half of a "
+            "max_pool1d: windows of 3 with stride 3, padding 2 do not fit series [batch, 3, 8]: pools can be padded by half a "
             "window at most");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(input(tape, Shape{1, 1, 4, 4}, DType::f32), 2); }),
             "max_pool2d: windows of 2 x 2 with stride 2, padding 0 do not fit images [1, 1, 4, 4]");
@@ -268,8 +268,8 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 7); }),
             "max_pool2d: windows of 7 x 7 with stride 7, padding 0 do not fit images [batch, 3, 8, 6]");
   EXPECT_EQ(error_of<Error>([&] { max_pool2d(x, 3, {.padding = 2}); }),
-            "max_pool2d: windows of 3 x 3 with stride 3, padding 2 do not fit images [batch, 3, 8, 6]: pools are padded by half "
-            "of a window at most");
+            "max_pool2d: windows of 3 x 3 with stride 3, padding 2 do not fit images [batch, 3, 8, 6]: pools can be padded by "
+            "half a window at most");
 }
 
 }  // namespace convolution_test

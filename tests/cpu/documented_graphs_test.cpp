@@ -130,7 +130,7 @@ TEST(DocumentedGraphs, SendAlongEdgesThatThereAre) {
   net(turned, present_turned, Edges{-1, 2, 3, 1, -1, 1}, Edges{-1, 3, 1, 3, -1, 3}, other);  // 0, 1, 2 are 2, 3, 1
   EXPECT_NEAR(y[0], other[0], 1e-14);
   EXPECT_EQ(error_of<DataError>([&] { net(x, present, Edges{0, 1, 2, 2, -1, 4}, Edges{1, 2, 1, 1, -1, -1}, y); }),
-            "input 2, sample 0: index 5 is 4, outside the 4 places 0 to 3 and not the -1 to be ignored");
+            "input 2, sample 0: index 5 is 4, outside the 4 places 0 to 3 and not the ignored -1");
 }
 
 TEST(DocumentedGraphs, AttendToWhatTheyAreSent) {

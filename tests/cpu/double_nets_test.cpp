@@ -81,8 +81,8 @@ struct FloatLayer {
 
 TEST(DoubleNets, SayWhatAFloatMeets) {
   EXPECT_EQ(error_of<TypeError>([] { trace_training<FloatLayer>(Inputs<f64[6], i32>{}); }),
-            "matmul: operands of float and double (in layer 'layer'); a net with an input of double has parameters of double: "
-            "convert(x, DType::f64)");
+            "matmul: unsupported operand types float and double (in layer 'layer'); a net with an input of double has "
+            "parameters in double: use convert(x, DType::f64)");
 }
 
 TEST(DoubleNets, AreTheSameCompiledAndEager) {

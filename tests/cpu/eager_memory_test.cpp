@@ -358,7 +358,7 @@ TEST_F(EagerDropout, SavingAndRestoringAStateMayFail) {  // case 15
 
 TEST(EagerMemory, ALimitIsANumber) {
   EXPECT_EQ(error_of<OptionError>([] { Device::cpu(Budget::free_memory()); }),
-            "a device's limit is a number of bytes: Budget::free_memory() is a session's");
+            "a device's limit must be a number of bytes: Budget::free_memory() is for sessions");
 }
 
 }  // namespace eager_memory_test

@@ -245,11 +245,11 @@ TEST(Products, NameWhatDoesNotFit) {
   };
   EXPECT_EQ(message([&] { hessian_vector(y, {v}, {}); }), "hessian_vector: 0 vectors for 1 values");
   EXPECT_EQ(message([&] { hessian_vector(y, {v, v}, {constant, y}); }),
-            "hessian_vector: vector 1 changes with parameters or with what is differentiated by: stop_gradient makes it a "
-            "constant, and jvp of gradients follows its vectors");
-  EXPECT_EQ(message([&] { jvp(y, {v}, {wrong}); }), "jvp: vector 0 is double[2], its value double[3]");
+            "hessian_vector: vector 1 depends on parameters or on a variable of differentiation: stop_gradient makes it a "
+            "constant; jvp of gradients allows such vectors");
+  EXPECT_EQ(message([&] { jvp(y, {v}, {wrong}); }), "jvp: vector 0 is double[2], but its value is double[3]");
   EXPECT_EQ(message([&] { jvp(y, {v}, {elsewhere}); }), "jvp: operands belong to different tapes");
-  EXPECT_EQ(message([&] { hessian_vector(y, {}, {}); }), "hessian_vector: no values to differentiate by");
+  EXPECT_EQ(message([&] { hessian_vector(y, {}, {}); }), "hessian_vector: no values to differentiate with respect to");
   EXPECT_EQ(message([&] { vjp(y, {v}, wrong); }), "vjp: a cotangent of double[2] for a value of double[3]");
   EXPECT_EQ(message([&] { vjp(y, {v}, elsewhere); }), "vjp: operands belong to different tapes");
   EXPECT_EQ(tape.size(), before);

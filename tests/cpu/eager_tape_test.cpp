@@ -190,7 +190,7 @@ TEST(EagerTape, IsUsableAfterAnError) {
     x * single;
     FAIL();
   } catch (const TypeError& error) {
-    EXPECT_STREQ(error.what(), "multiply: operands of double and float");
+    EXPECT_STREQ(error.what(), "multiply: unsupported operand types double and float");
   }
   const std::vector<float> values(7);
   EXPECT_THROW(tape.input(values, {3}), DataError);
@@ -220,10 +220,10 @@ TEST(EagerTape, RefusesLabelsOutsideTheClasses) {
   EXPECT_EQ(error_of<DataError>([&] { pick(x, negative); }), "pick: label -1 at position 0 is outside the 3 classes 0 to 2");
   const Parameters parameters(Device::cpu());
   EXPECT_EQ(error_of<TapeError>([&] { EagerTape none(parameters, 2); }),
-            "parameters: 0 are declared, none have values: construct the whole model before a session or `initialize` gives it "
-            "values");
+            "parameters: 0 are declared, none have values: construct the whole model before making a session or calling "
+            "`initialize`");
   EXPECT_EQ(error_of<DataError>([&] { one_hot(negative, 3, -2); }),
-            "one_hot: index -1 at position 0 is outside the 3 places 0 to 2 and not the -2 to be ignored");
+            "one_hot: index -1 at position 0 is outside the 3 places 0 to 2 and not the ignored -2");
   EXPECT_THROW(cross_entropy(x, negative), DataError);
   EXPECT_THROW(cross_entropy(x, outside, -1), DataError);
   EXPECT_EQ(tape.size(), before);

@@ -276,13 +276,13 @@ TEST_F(EagerTrainer, RefusesParametersThatWereDeclaredSince) {
   trainer.save(file);
   const nn::Linear late(parameters.root() / "late", 40, 30);
   const auto error =
-      "parameters: 6 are declared, 4 have values: construct the whole model before a session or `initialize` gives it values";
+      "parameters: 6 are declared, 4 have values: construct the whole model before making a session or calling `initialize`";
   EXPECT_EQ(error_of<TapeError>([&] { trainer.save(file); }), error);
   EXPECT_EQ(error_of<TapeError>([&] { trainer.load(file); }), error);
   EXPECT_EQ(error_of<TapeError>([&] { trainer.save_state(file); }), error);
   EXPECT_EQ(error_of<TapeError>([&] { trainer.fit(data, {.epochs = 1}); }), error);
   EXPECT_EQ(error_of<TapeError>([&] { trainer.evaluate(data); }), error);
-  EXPECT_EQ(error_of<DataError>([&] { EagerTape(Device::cpu(), -1); }), "a tape of -1 samples");
+  EXPECT_EQ(error_of<DataError>([&] { EagerTape(Device::cpu(), -1); }), "a tape cannot have -1 samples");
 }
 
 /// Fails where it is told to.

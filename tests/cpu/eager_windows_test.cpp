@@ -231,8 +231,8 @@ TEST(EagerWindows, WhatCannotBeAddedIsRefused) {
     });
   };
   EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(Scalar(2.0) * l); }); }),
-            "a model's numbers are constants, inputs or parameters, only optimizers have a Scalar: one that changes is an "
-            "input of each sample, or a frozen parameter that is written between windows");
+            "a model cannot use a Scalar, only optimizers can: make a number that changes an input of each sample, or a frozen "
+            "parameter that is written between windows");
   EXPECT_EQ(error_of<ShapeError>([&] { give([](Var l) { return Loss(l, metric("none", Var{})); }); }),
             "metric 'none': no value");
   give([](Var l) { return Loss(l, metric("loss", l)); });

@@ -139,9 +139,9 @@ TEST(PaddedEmbedding, OfNoRowIsRefused) {
   std::vector<ParameterInfo> declared;
   const Scope scope(declared);
   EXPECT_EQ(error_of<ShapeError>([&] { nn::Embedding(scope, 11, 6, {.padding_idx = 11}); }),
-            "parameter 'weight': shape [11, 6], of which elements 66 to 72 begin with 0");
+            "parameter 'weight': shape [11, 6] lacks elements 66 to 72, which are to start at 0");
   EXPECT_EQ(error_of<ShapeError>([&] { nn::Embedding(scope, 11, 6, {.padding_idx = -2}, init::zeros()); }),
-            "parameter 'weight': shape [11, 6], of which elements -12 to -6 begin with 0");
+            "parameter 'weight': shape [11, 6] lacks elements -12 to -6, which are to start at 0");
 }
 
 TEST(Embedding, IndicesThatMayLieOutsideOrAreNoneAreRefused) {

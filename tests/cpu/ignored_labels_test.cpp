@@ -136,7 +136,7 @@ TEST(IgnoredLabels, AreOneLabelAlone) {
     session_of().accumulate(x, label);
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "input 1, sample 3: label 1 is -1, outside the 5 classes 0 to 4 and not the -100 to be ignored");
+    EXPECT_STREQ(error.what(), "input 1, sample 3: label 1 is -1, outside the 5 classes 0 to 4 and not the ignored -100");
   }
 }
 

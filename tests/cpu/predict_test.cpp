@@ -151,10 +151,10 @@ TEST_F(EagerPredict, RefusesWhatIsNoPrediction) {
     return error_of<E>([&] { session.predict(100, [&](EagerTape& tape) { return record(tape.input(x, {9})); }); });
   };
   EXPECT_EQ(error_of_predicting(TypeError(""), [](Var in) { return argmax(in); }),
-            "predict: needs float values, got int32; `convert` makes floats of them");
+            "predict: needs float values, got int32; `convert` makes them floats");
   EXPECT_EQ(error_of_predicting(ShapeError(""), [](Var in) { return transpose(in, {1, 0}); }),
             "predict: needs one value per sample, shape [batch, ...], got [9, batch]");
-  EXPECT_EQ(error_of_predicting(TapeError(""), [](Var) { return Var{}; }), "predict: an operand is no value");
+  EXPECT_EQ(error_of_predicting(TapeError(""), [](Var) { return Var{}; }), "predict: an operand is an empty Var");
   EXPECT_EQ(error_of_predicting(ShapeError(""), [&](Var in) {
               const Var of_batch = gradients(sum(model.predict(in), {1}), {model.output.bias().on(in)})[0];
               return in * sum(of_batch, {0});

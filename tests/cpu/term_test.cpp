@@ -78,7 +78,7 @@ TEST(Term, OfSamplesIsRefused) {
     trace_training<PenaltyOfSamples>(Inputs<f32[3]>{});
     FAIL();
   } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "plus: needs one number made of parameters, got [batch]");
+    EXPECT_STREQ(error.what(), "plus: needs one number computed from parameters, got [batch]");
   }
 }
 

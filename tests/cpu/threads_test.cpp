@@ -57,7 +57,7 @@ TEST(Threads, ThatTheSystemDoesNotGiveAreRefused) {
     what = error.what();
   }
   ::pthread_setattr_default_np(&usual);
-  EXPECT_EQ(what, "3 threads, where the system gives 1");
+  EXPECT_EQ(what, "3 threads: the system allows only 1");
 }
 
 TEST(Threads, ShareWhatIsDoneWhereAWindowEnds) {

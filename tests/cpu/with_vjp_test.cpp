@@ -276,15 +276,15 @@ constexpr Var samples_in_float(Var g) { return matmul(g, constant_like(input(*g.
 
 TEST(WithVjp, RefusesAdjointsThatDoNotFit) {
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var, Var, Var) { return Adjoints<2>{{g, {}}}; }),
-            "with_vjp: the rule gives operand 0, float[batch, 3], an adjoint float[batch, 4] (in layer 'hidden')");
+            "with_vjp: the rule gives operand 0, float[batch, 3], a wrong adjoint float[batch, 4] (in layer 'hidden')");
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var, Var, Var) { return Adjoints<2>{{sum(g, {1}, true), {}}}; }),
-            "with_vjp: the rule gives operand 0, float[batch, 3], an adjoint float[batch, 1] (in layer 'hidden')");
+            "with_vjp: the rule gives operand 0, float[batch, 3], a wrong adjoint float[batch, 1] (in layer 'hidden')");
   EXPECT_EQ(refusal<TypeError>([](Var g, Var, Var, Var) {
               return Adjoints<2>{{convert(samples_in_float(g), DType::f64), {}}};
-            }), "with_vjp: the rule gives operand 0, float[batch, 3], an adjoint double[batch, 3] (in layer 'hidden')");
+            }), "with_vjp: the rule gives operand 0, float[batch, 3], a wrong adjoint double[batch, 3] (in layer 'hidden')");
   EXPECT_EQ(refusal<ShapeError>([](Var, Var, Var w, Var) { return Adjoints<2>{{{}, 2.0 * w}}; }),
-            "with_vjp: the rule gives operand 1, float[3, 4], an adjoint float[3, 4], which is no sum over samples (in layer "
-            "'hidden')");
+            "with_vjp: the rule gives operand 1, float[3, 4], a wrong adjoint float[3, 4], which is not a sum over samples (in "
+            "layer 'hidden')");
   EXPECT_EQ(refusal<TapeError>([](Var, Var, Var, Var) {
               static Tape other;
               return Adjoints<2>{{input(other, Shape::per_sample({3}), DType::f32), {}}};
@@ -296,7 +296,7 @@ TEST(WithVjp, RefusesAdjointsThatDoNotFit) {
               Shape rows{3, 4};
               rows.batch_axis = 0;  // three for each sample
               return Adjoints<2>{{{}, reshape(broadcast(reshape(g, Shape::per_sample({1, 4})), Shape::per_sample({3, 4})), rows)}};
-            }), "with_vjp: the rule gives operand 1, float[3, 4], an adjoint float[batch*3, 4] (in layer 'hidden')");
+            }), "with_vjp: the rule gives operand 1, float[3, 4], a wrong adjoint float[batch*3, 4] (in layer 'hidden')");
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var x, Var, Var) { return Adjoints<2>{{samples_in_float(g), matmul(x, g, true)}}; }),
             "accepted");
 }
@@ -304,8 +304,8 @@ TEST(WithVjp, RefusesAdjointsThatDoNotFit) {
 TEST(WithVjp, RefusesRulesThatCoupleSamples) {
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var x, Var, Var) {
               return Adjoints<2>{{matmul(g, matmul(g, x, true)), {}}};
-            }), "with_vjp: the rule makes matmul [batch, 3] of a sum over samples, which couples the samples of a batch (in layer "
-                "'hidden')");
+            }), "with_vjp: the rule computes matmul [batch, 3] from a sum over samples, which couples the samples of a batch "
+                "(in layer 'hidden')");
   EXPECT_EQ(refusal<ShapeError>([](Var g, Var x, Var, Var) { return Adjoints<2>{{x * sum(g, {0, 1}), {}}}; }),
             "with_vjp: sum: reducing the sample axis of [batch, 4] couples the samples of a batch (in layer 'hidden')");
 }
@@ -318,12 +318,13 @@ TEST(WithVjp, RefusesWhatHasNoDerivative) {
   EXPECT_EQ(error_of<TypeError>([&] { with_vjp(argmax(y), {y}, rule); }),
             "with_vjp: integers have no derivative (after layer 'hidden')");
   EXPECT_EQ(error_of<ShapeError>([&] { with_vjp(w, {x}, rule); }),
-            "with_vjp: a value without samples, [3, 4], has no derivative by samples, [batch, 3] (in layer 'hidden')");
-  EXPECT_EQ(error_of<TapeError>([&] { with_vjp(x, {Var{}}, rule); }), "with_vjp: an operand is no value");
+            "with_vjp: a value without samples, [3, 4], has no derivative with respect to samples, [batch, 3] (in layer "
+            "'hidden')");
+  EXPECT_EQ(error_of<TapeError>([&] { with_vjp(x, {Var{}}, rule); }), "with_vjp: an operand is an empty Var");
   EXPECT_EQ(error_of<TapeError>([&] { with_vjp(x, {input(other, Shape{3}, DType::f32)}, rule); }),
             "with_vjp: operands belong to different tapes");
   EXPECT_EQ(error_of<TapeError>([&] { jvp(sum(tanh(clipped(y)), {1}), {x}, {x}); }),
-            "jvp: with_vjp says what adjoints are, not how its value moves (in layer 'hidden'): vjp and hessian_vector go through "
+            "jvp: with_vjp defines adjoints, not how its value changes (in layer 'hidden'): vjp and hessian_vector work with "
             "it");
   EXPECT_TRUE(jvp(clipped(x) * sum(y, {1}, true), {y}, {y}).valid()) << "which does not go through it";
 }
@@ -332,7 +333,7 @@ constexpr bool the_compiler_is_told_why() {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3}), DType::f32);
   gradients(with_vjp(x, {x}, [](Var g, Var, Var) { return sum(g, {1}); }), {x});
-  return tape.error.view() == "with_vjp: the rule gives operand 0, float[batch, 3], an adjoint float[batch]";
+  return tape.error.view() == "with_vjp: the rule gives operand 0, float[batch, 3], a wrong adjoint float[batch]";
 }
 static_assert(the_compiler_is_told_why());
 

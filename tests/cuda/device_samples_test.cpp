@@ -174,7 +174,7 @@ TEST_P(DeviceSamples, AreNoneOfAnEagerTape) {
   const OnDevice x(numbers(20 * width));
   EagerTape tape(Device::cuda(0), 20);
   EXPECT_EQ(error_of<DataError>([&] { tape.input(x.span(), {width}); }),
-            "input 0 lies in the memory of cuda:0, where an eager tape reads samples of the host's");
+            "input 0 lies in the memory of cuda:0, but an eager tape reads samples from host memory");
 }
 
 #if defined(__CUDACC__)

@@ -159,8 +159,8 @@ TEST_P(CudaEagerOps, RefusesWhatIsElsewhereOrUnknown) {
   expect_error<DeviceError>([] { Device::cuda(-1); }, "Device::cuda(-1)");
   const Tensor here = Tensor::from<float>(gpu, {1, 2}, {2}), there = here.to(cpu), aside = here.to(Device::cuda(0));
   EagerTape tape(gpu, 2), on_cpu(cpu);
-  expect_error<DeviceError>([&] { tape.input(there); }, "a tensor on cpu, and the tape is on cuda:0");
-  expect_error<DeviceError>([&] { on_cpu.input(here); }, "a tensor on cuda:0, and the tape is on cpu");
+  expect_error<DeviceError>([&] { tape.input(there); }, "a tensor on cpu, but the tape is on cuda:0");
+  expect_error<DeviceError>([&] { on_cpu.input(here); }, "a tensor on cuda:0, but the tape is on cpu");
   expect_error<DeviceError>([&] { tape.input(aside); }, "another cuda:0");
   expect_error<DeviceError>([&] { here.values<float>(); }, "cuda:0");
 

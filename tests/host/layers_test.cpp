@@ -107,7 +107,7 @@ TEST(LayersWithoutBias, DeclareNoneAndAddNone) {
   expect_near(r.result(conv(r.x), batch, x), r.result(conv1d(r.x, conv.weight().on(r.x)), batch, x));
   expect_near(r.result(up(r.x), batch, x), r.result(conv_transpose1d(r.x, up.weight().on(r.x)), batch, x));
   EXPECT_EQ(attention(r.x).shape(), r.x.shape());
-  EXPECT_EQ(error_of<TapeError>([&] { conv.bias().on(r.x); }), "a layer without a bias was asked for it");
+  EXPECT_EQ(error_of<TapeError>([&] { conv.bias().on(r.x); }), "a layer without a bias was asked for its bias");
 }
 
 TEST(CrossEntropy, OfScoresWithoutClassesIsAnError) {
@@ -124,7 +124,7 @@ TEST(Init, OfWhatCannotBeDrawnIsAnError) {
        {init::normal(std::nan("")), init::uniform(-0.1), init::normal(INFINITY), init::kaiming_normal(-3),
         init::kaiming_uniform(0), init::xavier_normal(0, 0), init::linear_default(0)})
     EXPECT_EQ(error_of<ShapeError>([&] { root.parameter("w", Shape{2}, by); }),
-              "parameter 'w': drawn by a scale that is negative or not finite");
+              "parameter 'w': its initializer's scale is negative or not finite");
   root.parameter("w", Shape{2}, init::constant(-0.1));
 }
 

@@ -15,8 +15,8 @@ void expect_error(const std::string& text, const std::function<void()>& call) { 
 
 TEST(Gradients, ByAViewThatWasPassedByAreRefused) {
   const auto refused = [](const Var& y, const Var& v, const std::string& view, const std::string& shown) {
-    expect_error("gradients: value 0, float" + view + ", is a view of float" + shown + ", and what is differentiated was "
-                 "computed from that, not from the view: differentiate by that, and slice the derivative",
+    expect_error("gradients: value 0, float" + view + ", is a view of float" + shown + ", but the differentiated value was "
+                 "computed from that, not from the view: differentiate with respect to that, and slice the derivative",
                  [&] { gradients(y, {v}); });
   };
   Tape tape;
@@ -45,26 +45,26 @@ TEST(Gradients, InsideAModelAreOfSamplesBySamples) {
   const nn::Linear layer(Scope(tape.parameters) / "hidden", 3, 1), unused(Scope(tape.parameters) / "unused", 3, 1);
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), y = layer(x), later = x + 1.0;
   EXPECT_EQ(gradients(y, {x})[0].shape(), x.shape());
-  expect_error("gradients: no values to differentiate by (after layer 'hidden')", [&] { gradients(y, {}); });
+  expect_error("gradients: no values to differentiate with respect to (after layer 'hidden')", [&] { gradients(y, {}); });
   EXPECT_TRUE(is<Constant>(gradients(later, {y})[0].node()));
-  expect_error("gradients: value 1, float[batch, 3], was computed after what is differentiated, which does not depend on it",
+  expect_error("gradients: value 1, float[batch, 3], was computed after the differentiated value, which does not depend on it",
                [&] { gradients(y, {x, later}); });
   expect_error("matmul: contracting the sample axis of [3, batch] and [batch, 3] couples the samples of a batch",
                [&] { matmul(transpose(x, {1, 0}), x); });  // also behind a derivative
-  expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
-               "layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
+  expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
+               "only at its end (in layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
   const Var weight = layer.weight().on(x), squares = sum(square(weight), {0, 1});
   EXPECT_TRUE(is<Constant>(gradients(squares, {unused.weight().on(x)})[0].node()));
-  expect_error("gradients: of samples by a value without them, [3, 1], are a sum over the window, known only at its end (in "
-               "layer 'hidden')", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
-  expect_error("hessian_vector: vector 0 changes with parameters or with what is differentiated by (after layer 'hidden'): "
-               "stop_gradient makes it a constant, and jvp of gradients follows its vectors",
+  expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
+               "only at its end (in layer 'hidden')", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
+  expect_error("hessian_vector: vector 0 depends on parameters or on a variable of differentiation (after layer 'hidden'): "
+               "stop_gradient makes it a constant; jvp of gradients allows such vectors",
                [&] { hessian_vector(sum(x * x * x, {1}), {x}, {broadcast(layer.bias().on(x), x.shape())}); });
   const Var total = sum(x, {1});
   EXPECT_TRUE(hessian_vector(total * total, {total}, {convert(argmax(x * y), DType::f32)})[0].valid());
   expect_error("vjp: a cotangent of float[batch, 3] for a value of float[batch, 1]", [&] { vjp(y, {x}, x); });
-  expect_error("gradients: an operand is no value", [&] { gradients(y, {Var{}}); });
+  expect_error("gradients: an operand is an empty Var", [&] { gradients(y, {Var{}}); });
   expect_error("jvp: 0 vectors for 1 values", [&] { jvp(y, {x}, {}); });
 }
 

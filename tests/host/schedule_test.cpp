@@ -150,19 +150,19 @@ TEST(Schedule, VariablesAreReadWhenAStepIsMade) {
 }
 
 TEST(Schedule, LengthsThatCannotBeAreRefused) {
-  EXPECT_EQ(error_of<OptionError>([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0 steps, the least is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::step(0.1, 0, 0.5); }), "schedule::step: every is 0 steps, the minimum is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::exponential(0.1, 0.5, -1); }),
-            "schedule::exponential: warmup is -1 steps, the least is 0");
+            "schedule::exponential: warmup is -1 steps, the minimum is 0");
   EXPECT_EQ(error_of<OptionError>([] { schedule::polynomial(0.1, -3); }),
-            "schedule::polynomial: total is -3 steps, the least is 1");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0 steps, the least is 1");
+            "schedule::polynomial: total is -3 steps, the minimum is 1");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 0); }), "schedule::cosine: total is 0 steps, the minimum is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::cosine(0.1, 10, 20); }),
-            "schedule::cosine: total is 10 steps, the least is 21");
+            "schedule::cosine: total is 10 steps, the minimum is 21");
   EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 0); }),
-            "schedule::one_cycle: rise is 0 steps, the least is 1");
+            "schedule::one_cycle: rise is 0 steps, the minimum is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::one_cycle(0.1, 10, 9); }),
-            "schedule::one_cycle: total is 10 steps, the least is 11");
-  EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0 steps, the least is 1");
+            "schedule::one_cycle: total is 10 steps, the minimum is 11");
+  EXPECT_EQ(error_of<OptionError>([] { schedule::every(0); }), "schedule::every: period is 0 steps, the minimum is 1");
   EXPECT_EQ(error_of<OptionError>([] { schedule::function(nullptr); }), "schedule::function: no function");
   static_assert(schedule::cosine(1, 21, 20).at(21) == 0 && schedule::one_cycle(1, 3, 1).at(1) == 1);
 }

@@ -95,41 +95,42 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), gates = matmul(x, parameter(tape, 0));
   const Var i = input(tape, Shape::per_sample({3}), DType::i32);
   const int nodes = tape.size();
-  expect_error("slice: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
+  expect_error("slice: working along the sample axis of [batch, 4] couples the samples of a batch (after layer 'gates')",
                [&] { slice(gates, 0, 0, 1); });
-  expect_error("concat: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')", [&] {
+  expect_error("concat: working along the sample axis of [batch, 4] couples the samples of a batch (after layer 'gates')", [&] {
     concat({gates, gates}, 0);
   });
-  expect_error("slice: 3 from place 2 does not fit axis 1 of [batch, 4] (after layer 'gates')",
+  expect_error("slice: a length of 3 from place 2 does not fit axis 1 of [batch, 4] (after layer 'gates')",
                [&] { slice(gates, 1, 2, 3); });
-  expect_error("select: slice: 1 from place -5 does not fit axis -1 of [batch, 4] (after layer 'gates')",
+  expect_error("select: slice: a length of 1 from place -5 does not fit axis -1 of [batch, 4] (after layer 'gates')",
                [&] { select(gates, -1, -5); });
-  expect_error("slice: 0 from place 0 does not fit axis 1 of [batch, 4] (after layer 'gates')",
+  expect_error("slice: a length of 0 from place 0 does not fit axis 1 of [batch, 4] (after layer 'gates')",
                [&] { slice(gates, 1, 0, 0); });
   expect_error("slice: axis 2 does not fit shape [batch, 4] (after layer 'gates')", [&] { slice(gates, 2, 0, 1); });
-  expect_error("split: axis -1 of [batch, 4] does not make 3 equal parts (after layer 'gates')", [&] { split<3>(gates); });
-  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ beyond axis 2 (after layer 'gates')", [&] {
+  expect_error("split: axis -1 of [batch, 4] cannot be split into 3 equal parts (after layer 'gates')",
+               [&] { split<3>(gates); });
+  expect_error("concat: [batch, 3, 1] and [batch, 4, 1] differ in more than axis 2 (after layer 'gates')", [&] {
     concat({stack({gates}), stack({x})}, 2);
   });
   expect_error("stack: [batch, 4] cannot have a new axis 3 (after layer 'gates')", [&] { stack({gates, gates}, 3); });
   expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (after layer 'gates')", [&] { pad(gates, 1, -1, 0); });
-  expect_error("concat: pad: integer operands are only compared, not computed with: convert them to float first; indices are "
-               "computed in the data", [&] { concat({i, i}); });
-  expect_error("flip: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
+  expect_error("concat: pad: integer operands can only be compared, not computed with: convert them to float first; compute "
+               "indices in the data", [&] { concat({i, i}); });
+  expect_error("flip: working along the sample axis of [batch, 4] couples the samples of a batch (after layer 'gates')",
                [&] { flip(gates, 0); });
   expect_error("flip: axis -3 does not fit shape [batch, 4] (after layer 'gates')", [&] { flip(gates, -3); });
-  expect_error("flip: integer operands are only compared, not computed with: convert them to float first; indices are "
-               "computed in the data", [&] { flip(i, 1); });
-  expect_error("cumsum: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
+  expect_error("flip: integer operands can only be compared, not computed with: convert them to float first; compute "
+               "indices in the data", [&] { flip(i, 1); });
+  expect_error("cumsum: working along the sample axis of [batch, 4] couples the samples of a batch (after layer 'gates')",
                [&] { cumsum(gates, 0); });
   expect_error("cumsum: axis 2 does not fit shape [batch, 4] (after layer 'gates')", [&] { cumsum(gates, 2); });
-  expect_error("cumsum: integer operands are only compared, not computed with: convert them to float first; indices are "
-               "computed in the data", [&] { cumsum(i, 1); });
-  expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ beyond axis 1 (after layer 'gates')",
+  expect_error("cumsum: integer operands can only be compared, not computed with: convert them to float first; compute indices "
+               "in the data", [&] { cumsum(i, 1); });
+  expect_error("stack: concat: [batch, 1, 3] and [batch, 1, 4] differ in more than axis 1 (after layer 'gates')",
                [&] { stack({gates, x}, 1); });
   expect_error("concat: there are no parts", [] { concat(std::vector<Var>{}, 0); });
   expect_error("stack: there are no parts", [] { stack(std::vector<Var>{}, 0); });
-  expect_error("concat: an operand is no value", [&] { concat({x, Var{}}); });
+  expect_error("concat: an operand is an empty Var", [&] { concat({x, Var{}}); });
   EXPECT_LE(tape.size(), nodes + 4);  // those that were stacked
 }
 

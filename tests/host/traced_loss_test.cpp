@@ -26,17 +26,17 @@ TEST(TracedLoss, WhatTheHostReadsIsFloat) {
     record_loss(tape, of(x));
   };
   EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(argmax(x)); }); }),
-            "loss: needs float values, got int32; `convert` makes floats of them");
+            "loss: needs float values, got int32; `convert` makes them floats");
   EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(convert(sum(x, {-1}), DType::f64)); }); }),
             "loss: needs float values, got double");
   EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) {
                                         return Loss{sum(x, {-1}), metric("class", argmax(x))};
                                       }); }),
-            "metric: needs float values, got int32; `convert` makes floats of them");
+            "metric: needs float values, got int32; `convert` makes them floats");
   EXPECT_EQ(error_of<TypeError>([&] { traced([](Var x) { return Loss(sum(x, {-1})).weighted_by(argmax(x)); }); }),
-            "weight: needs float values, got int32; `convert` makes floats of them");
+            "weight: needs float values, got int32; `convert` makes them floats");
   EXPECT_EQ(error_of<TypeError>([] { trace_inference<Predicts>(Inputs<f32[3]>{}); }),
-            "predict: needs float values, got int32; `convert` makes floats of them");
+            "predict: needs float values, got int32; `convert` makes them floats");
 }
 
 struct Measured {

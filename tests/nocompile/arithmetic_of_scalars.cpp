@@ -1,4 +1,4 @@
-// expected-error: a Scalar has another value in each step: compute with value_of(scalar, step), which is a Var
+// expected-error: a Scalar's value varies from step to step: compute with value_of(scalar, step), which is a Var
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: a program cannot branch on a Var: where(condition, yes, no) chooses by its numbers
+// expected-error: a program cannot branch on a Var: where(condition, yes, no) selects element by element
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

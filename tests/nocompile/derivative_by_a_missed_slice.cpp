@@ -1,4 +1,4 @@
-// expected-error: is a view of double[batch, 2], and what is differentiated was computed from that, not from the view
+// expected-error: is a view of double[batch, 2], but the differentiated value was computed from that, not from the view
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: a net's inputs are named as in Compiled<Model, Inputs<f32[64], i32>>
+// expected-error: write a net's inputs as in Compiled<Model, Inputs<f32[64], i32>>
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: labels of another integer are given as i32
+// expected-error: convert labels of other integer types to i32
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

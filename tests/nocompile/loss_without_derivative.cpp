@@ -1,4 +1,4 @@
-// expected-error: loss: has a derivative by no parameter, so that nothing would learn: argmax, comparisons, round and stop_gradient let none through (after layer 'output')
+// expected-error: loss: has no derivative with respect to any parameter, so nothing would be learned: argmax, comparisons, round and stop_gradient let none through (after layer 'output')
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: max goes over axes of one value, in braces: max(x, {1})
+// expected-error: max reduces axes of one value, in braces: max(x, {1})
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: op 'mish' is not in the library: name it in the model, by using Ops = OpList<...>
+// expected-error: op 'mish' is not in the library: declare it in the model, `using Ops = OpList<...>`
 #include <gradual/gradual.hpp>
 
 #include "../../examples/03-own-op/mish.hpp"

@@ -1,4 +1,4 @@
-// expected-error: one without a derivative says static constexpr bool differentiable = false
+// expected-error: an op without a derivative declares static constexpr bool differentiable = false
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: a rule of with_vjp holds nothing, as a lambda without captures does: what it needs are operands
+// expected-error: a rule of with_vjp must have no state, like a lambda without captures: pass what it needs as operands
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -1,4 +1,4 @@
-// expected-error: transpose: the samples of [4, batch, 3] are not outermost, which only eager tapes can run
+// expected-error: transpose: the sample axis of [4, batch, 3] is not outermost, which only eager tapes can run
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

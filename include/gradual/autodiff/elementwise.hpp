@@ -16,7 +16,7 @@ constexpr Shape broadcast_shape(const Shape& a, const Shape& b, Message& error) 
     if (!one_a && !one_b && (ea != eb || batched_a != batched_b) && error.empty()) {
       error << "shapes " << a << " and " << b << " do not broadcast at axis " << i;
       if (batched_a != batched_b && a.batched() && b.batched())
-        error << ", the samples' of one alone: reshape it, or keep the axes that it was summed over";
+        error << ", the sample axis of only one: reshape that one, or keep the axes that were summed";
     }
     result.extent[i] = one_a ? eb : ea;
     if (!batched_a && !batched_b) continue;

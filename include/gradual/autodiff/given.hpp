@@ -14,7 +14,7 @@ namespace gradual::detail {
     all = all && operands[i].valid();
     if (operands[i].valid()) tape = operands[i].tape;
   }
-  const Message text = Message() << op << (all ? ": operands belong to different tapes" : ": an operand is no value");
+  const Message text = Message() << op << (all ? ": operands belong to different tapes" : ": an operand is an empty Var");
   if (tape != nullptr) tape->fail<TapeError>(text);
   if (!std::is_constant_evaluated()) throw TapeError(text.string());
 }

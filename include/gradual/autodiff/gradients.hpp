@@ -29,26 +29,26 @@ class NotingTape {
 /// Checks that y may be differentiated with respect to the values `of`. Errors: as `vjp`.
 constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
   if (!given("gradients", {y})) return false;
-  if (of.empty()) y.tape->fail("gradients: no values to differentiate by", {y});
+  if (of.empty()) y.tape->fail("gradients: no values to differentiate with respect to", {y});
   for (std::size_t i = 0; i < of.size(); ++i) {
     const Var v = of[i];
     if (!given("gradients", {y, v})) return false;
     if (const Var shown = missed_by(v, y); shown.valid()) {
       y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
                              << ", is a view of " << name_of(shown.dtype()) << shown.shape()
-                             << ", and what is differentiated was computed from that, not from the view: differentiate by "
-                                "that, and slice the derivative", {v});
+                             << ", but the differentiated value was computed from that, not from the view: differentiate "
+                                "with respect to that, and slice the derivative", {v});
       return false;
     }
     if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be recorded after y
       y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
-                             << ", was computed after what is differentiated, which does not depend on it", {v});
+                             << ", was computed after the differentiated value, which does not depend on it", {v});
       return false;
     }
     const bool summed = !v.shape().batched() && y.shape().batched();
     if (!summed || y.tape->executor != nullptr) continue;
-    y.tape->fail(Message() << "gradients: of samples by a value without them, " << v.shape()
-                           << ", are a sum over the window, known only at its end", {v});
+    y.tape->fail(Message() << "gradients: those of samples with respect to a value without samples, " << v.shape()
+                           << ", are sums over the window, known only at its end", {v});
     return false;
   }
   return !of.empty();
@@ -59,7 +59,7 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
   if (!given(name, {y})) return false;
   Tape& tape = *y.tape;
   const auto count = static_cast<std::int64_t>(of.size()), given_vectors = static_cast<std::int64_t>(vectors.size());
-  if (count == 0) tape.fail(Message() << name << ": no values to differentiate by");
+  if (count == 0) tape.fail(Message() << name << ": no values to differentiate with respect to");
   else if (count != given_vectors)
     tape.fail(Message() << name << ": " << given_vectors << " vectors for " << count << " values");
   if (count == 0 || count != given_vectors) return false;
@@ -67,7 +67,7 @@ constexpr bool fit_vectors(const char* name, Var y, const std::vector<Var>& of, 
     if (!given(name, {y, of[i], vectors[i]})) return false;
     if (of[i].shape() == vectors[i].shape() && of[i].dtype() == vectors[i].dtype()) continue;
     tape.fail(Message() << name << ": vector " << static_cast<int>(i) << " is " << name_of(vectors[i].dtype())
-                        << vectors[i].shape() << ", its value " << name_of(of[i].dtype()) << of[i].shape());
+                        << vectors[i].shape() << ", but its value is " << name_of(of[i].dtype()) << of[i].shape());
     return false;
   }
   return true;
@@ -149,9 +149,9 @@ constexpr std::vector<Var> hessian_vector(Var loss, const std::vector<Var>& of, 
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     if (!detail::changes_with(vectors[i], of)) continue;
     loss.tape->fail(Message() << "hessian_vector: vector " << static_cast<int>(i)
-                              << " changes with parameters or with what is differentiated by"
+                              << " depends on parameters or on a variable of differentiation"
                               << loss.tape->in_layer({vectors[i]}).view()
-                              << ": stop_gradient makes it a constant, and jvp of gradients follows its vectors");
+                              << ": stop_gradient makes it a constant; jvp of gradients allows such vectors");
     return std::vector<Var>(of.size());
   }
   std::vector<Var> constants;

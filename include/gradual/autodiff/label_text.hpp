@@ -12,7 +12,7 @@ constexpr const char* noun_of(const LabelRange& range) { return range.of == Labe
 inline std::string all_of(const LabelRange& range) {
   const std::string count = std::to_string(range.classes), places = " 0 to " + std::to_string(range.classes - 1);
   const std::string ignored =
-      range.ignored == LabelRange::none ? "" : " and not the " + std::to_string(range.ignored) + " to be ignored";
+      range.ignored == LabelRange::none ? "" : " and not the ignored " + std::to_string(range.ignored);
   switch (range.of) {
     case LabelRange::Of::table_row: return "table's " + count + " rows" + places;
     case LabelRange::Of::place: return count + " places" + places + ignored;

@@ -19,7 +19,8 @@ GRADUAL_ONCE void check_pattern(const char* by, std::string_view pattern, std::s
 }
 
 GRADUAL_ONCE void check_position(int index, int count) {
-  if (index < 0 || index >= count) throw OptionError("parameter " + std::to_string(index) + " of " + std::to_string(count));
+  if (index < 0 || index >= count)
+    throw OptionError("no parameter " + std::to_string(index) + ": there are " + std::to_string(count) + ", counted from 0");
 }
 
 }  // namespace gradual::detail

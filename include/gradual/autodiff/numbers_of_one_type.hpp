@@ -15,17 +15,17 @@ constexpr void meet_in_float(Var& a, Var& b) {
 /// Makes the tape fail for operands of two types.
 [[gnu::cold]] constexpr Var refuse_types(Tape& tape, const char* op, DType a, DType b, const Message& in_layer) {
   Message text;
-  text << op << ": operands of " << name_of(a) << " and " << name_of(b) << in_layer.view();
+  text << op << ": unsupported operand types " << name_of(a) << " and " << name_of(b) << in_layer.view();
   if (a != b && (a == DType::i32 || b == DType::i32)) text << ": convert integers to float first";
   else if (a != b && tape.real == DType::f64)
-    text << "; a net with an input of double has parameters of double: convert(x, DType::f64)";
+    text << "; a net with an input of double has parameters in double: use convert(x, DType::f64)";
   return tape.fail<TypeError>(text);
 }
 
 /// Makes the tape fail for integers where floats are required.
 [[gnu::cold]] constexpr Var refuse_integers(Tape& tape, const char* op, const Message& in_layer) {
-  return tape.fail<TypeError>(Message() << op << ": integer operands are only compared, not computed with" << in_layer.view()
-                                        << ": convert them to float first; indices are computed in the data");
+  return tape.fail<TypeError>(Message() << op << ": integer operands can only be compared, not computed with" << in_layer.view()
+                                        << ": convert them to float first; compute indices in the data");
 }
 
 /// Checks that both operands are floating-point numbers of one type; if not, the tape fails and names their types.

@@ -18,9 +18,9 @@ struct Parameter {
   constexpr Var on(Var x) const {
     if (!x.valid()) return {};
     if (!exists())
-      return x.tape->fail<TapeError>(Message() << "a layer without a bias was asked for it", {x});
+      return x.tape->fail<TapeError>(Message() << "a layer without a bias was asked for its bias", {x});
     if (x.tape->declared != nullptr && x.tape->declared != declared)
-      return x.tape->fail<TapeError>(Message() << "parameter " << index << " is of another model than the tape's");
+      return x.tape->fail<TapeError>(Message() << "parameter " << index << " belongs to another model than the tape's");
     const Var value = parameter(*x.tape, index);
     return is_small(x.dtype()) ? convert(value, x.dtype()) : value;
   }

@@ -15,7 +15,7 @@ namespace gradual {
 #if defined(__clang__)  // which prints arrays as numbers, and characters as such
 template <char... text>
 struct CharactersOfModelError {
-  static_assert(sizeof...(text) == 0, "the model cannot be compiled: why are the characters of the class");
+  static_assert(sizeof...(text) == 0, "the model cannot be compiled: the reason is spelled by the characters of the class");
 };
 template <Message Text>
 constexpr bool model_error() {
@@ -26,7 +26,7 @@ constexpr bool model_error() {
 #else
 template <Message Text>
 constexpr bool model_error() {
-  static_assert(Text.empty(), "the model cannot be compiled: why is the argument of model_error");
+  static_assert(Text.empty(), "the model cannot be compiled: the reason is the argument of model_error");
   return false;
 }
 #endif
@@ -38,7 +38,7 @@ constexpr Message find_unknown_op(const Graph<C>& graph) {
   for (int i = 0; i < C.nodes; ++i) {
     const OpInfo& op = *graph.nodes[i].op;
     if ((op.kind == Kind::map || op.kind == Kind::row_reduce) && index_in(Ops{}, op) < 0)
-      return Message() << "op '" << op.name << "' is not in the library: name it in the model, by using Ops = OpList<...>";
+      return Message() << "op '" << op.name << "' is not in the library: declare it in the model, `using Ops = OpList<...>`";
   }
   return {};
 }
@@ -50,8 +50,8 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
   for (int i = 0; i < C.nodes; ++i) {
     const Shape& shape = graph.nodes[i].shape;
     if (shape.batched() && shape.product(0, shape.batch_axis) != 1)
-      return Message() << graph.nodes[i].op->name << ": the samples of " << shape
-                       << " are not outermost, which only eager tapes can run";
+      return Message() << graph.nodes[i].op->name << ": the sample axis of " << shape
+                       << " is not outermost, which only eager tapes can run";
   }
   return {};
 }

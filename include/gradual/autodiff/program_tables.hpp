@@ -79,9 +79,9 @@ constexpr std::int64_t countable_batch(const ProgramTables& program) {
 
 /// Returns the batch. Errors: OptionError if it is not positive, ShapeError if its bytes cannot be counted.
 constexpr std::int64_t check_countable(std::int64_t countable, std::int64_t batch) {
-  if (batch <= 0) throw OptionError("a batch of " + std::to_string(batch));
+  if (batch <= 0) throw OptionError("a batch of " + std::to_string(batch) + ": it needs at least one sample");
   if (batch > countable)
-    throw ShapeError("a batch of " + std::to_string(batch) + " samples has no countable size; the largest that has one is of " +
+    throw ShapeError("a batch of " + std::to_string(batch) + " samples is too large; the largest possible is of " +
                      std::to_string(countable));
   return batch;
 }

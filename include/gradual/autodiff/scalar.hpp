@@ -66,7 +66,7 @@ concept NumbersOfAStep = (std::is_same_v<A, Scalar> && (std::is_same_v<B, Scalar
                          (std::is_arithmetic_v<A> && std::is_same_v<B, Scalar>);
 template <class A>
 constexpr Scalar refuse_arithmetic() {
-  static_assert(!sizeof(A), "a Scalar has another value in each step: compute with value_of(scalar, step), which is a Var");
+  static_assert(!sizeof(A), "a Scalar's value varies from step to step: compute with value_of(scalar, step), which is a Var");
   return 0.0;
 }
 }  // namespace detail
@@ -97,7 +97,7 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void schedule_has_too_few_steps(const char* name, const char* number,
                                                                               std::int64_t given, std::int64_t least) {
   throw OptionError(std::string("schedule::") + name + ": " + number + " is " + std::to_string(given) +
-                    " steps, the least is " + std::to_string(least));
+                    " steps, the minimum is " + std::to_string(least));
 }
 constexpr void check_schedule(const char* name, const char* number, std::int64_t given, std::int64_t least) {
   if (given < least) schedule_has_too_few_steps(name, number, given, least);

@@ -47,11 +47,11 @@ class Scope {
     for (int i = 0; i < info.shape.rank; ++i)
       if (info.shape.extent[i] < 1 && wrong.empty()) wrong << "shape " << info.shape << " has an extent below 1";
     const Initializer& start = info.initializer;
-    if (!start.draws() && wrong.empty()) wrong << "drawn by a scale that is negative or not finite";
+    if (!start.draws() && wrong.empty()) wrong << "its initializer's scale is negative or not finite";
     if (start.zeros_begin != start.zeros_end && wrong.empty() &&
         (start.zeros_begin < 0 || start.zeros_end > info.shape.unit()))
-      wrong << "shape " << info.shape << ", of which elements " << start.zeros_begin << " to " << start.zeros_end
-            << " begin with 0";
+      wrong << "shape " << info.shape << " lacks elements " << start.zeros_begin << " to " << start.zeros_end
+            << ", which are to start at 0";
     if (wrong.empty()) return;
     const Message text = Message() << "parameter '" << info.name.view() << "': " << wrong.view();
     if (!std::is_constant_evaluated() || error_ == nullptr) throw ShapeError(text.string());

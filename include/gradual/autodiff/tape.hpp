@@ -42,8 +42,8 @@ struct Var {
   template <std::same_as<bool> Bool>
   constexpr explicit operator Bool() const {
     static_assert(!std::same_as<Bool, bool>,
-                  "a program cannot branch on a Var: where(condition, yes, no) chooses by its numbers; \"and\" is a product, "
-                  "\"not\" is 1.0 - condition");
+                  "a program cannot branch on a Var: where(condition, yes, no) selects element by element; \"and\" is a "
+                  "product, \"not\" is 1.0 - condition");
     return false;
   }
 };
@@ -162,14 +162,14 @@ class Tape {
     node.attributes = attributes;
     int count = 0;
     for (const Var& v : operands) {
-      if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is no value");
+      if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is an empty Var");
       if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
       v.node();  // refuses values of a tape that was forgotten
       node.in[count++] = v.id;
     }
     node.layer = layer_of(operands);
     if (!shape.countable())
-      return fail(Message() << op.name << ": a value of shape " << shape << " has no countable size", operands);
+      return fail(Message() << op.name << ": a value of shape " << shape << " is too large or has a negative extent", operands);
     nodes.push_back(node);
     if (executor != nullptr) executor->recorded(*this, size() - 1);
     return {this, size() - 1};
@@ -253,7 +253,7 @@ constexpr std::vector<char> wanted_nodes(const Tape& tape) {
 constexpr Var::Var(Tape* on, int node) : tape(on), id(node), generation(on->generation) {}
 namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_forgotten(int id) {
-  throw TapeError("value " + std::to_string(id) + " was used after its tape had been forgotten");
+  throw TapeError("value " + std::to_string(id) + " was used after its tape had forgotten it");
 }
 }  // namespace detail
 constexpr const Node& Var::node() const {
@@ -289,7 +289,7 @@ constexpr void call_vjp_of(Var g, const Var* in, Var y, Var* out, std::index_seq
     { Op::vjp(g, in[K]..., y) } -> std::same_as<Result>;
   };
   static_assert(fits, "an op's vjp(Var g, a Var for each operand, Var y) returns Adjoints<arity>, or a Var where arity is 1; "
-                      "one without a derivative says static constexpr bool differentiable = false;");
+                      "an op without a derivative declares static constexpr bool differentiable = false;");
   if constexpr (fits) {
     const Result adjoints = Op::vjp(g, in[K]..., y);
     if constexpr (sizeof...(K) == 1) out[0] = adjoints;

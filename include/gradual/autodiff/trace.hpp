@@ -25,7 +25,7 @@ namespace detail {
 /// The type of the parameters, and of their sums, of a net with these inputs: double if an input is double, else float.
 template <class In>
 struct RealOf {
-  static_assert(!std::is_same_v<In, In>, "a net's inputs are named as in Compiled<Model, Inputs<f32[64], i32>>");
+  static_assert(!std::is_same_v<In, In>, "write a net's inputs as in Compiled<Model, Inputs<f32[64], i32>>");
   using type = float;
 };
 template <class... T>
@@ -63,18 +63,18 @@ constexpr void check_per_sample(Tape& tape, const char* what, Var v, const char*
 constexpr void check_real(Tape& tape, const char* what, Var v) {
   if (v.valid() && v.dtype() != tape.real)
     tape.fail<TypeError>(Message() << what << ": needs " << name_of(tape.real) << " values, got " << name_of(v.dtype())
-                                   << (v.dtype() == DType::i32 ? "; `convert` makes floats of them" : ""), {v});
+                                   << (v.dtype() == DType::i32 ? "; `convert` makes them floats" : ""), {v});
 }
 
 constexpr void check_tape(Tape& tape, const char* what, Var v) {
-  if (v.valid() && v.tape != &tape) tape.fail<TapeError>(Message() << what << ": a value of another tape");
+  if (v.valid() && v.tape != &tape) tape.fail<TapeError>(Message() << what << ": the value belongs to another tape");
 }
 
 /// Checks that there are no scalars: the numbers given to a compiled net are its inputs and parameters alone.
 constexpr void check_no_scalars(Tape& tape) {
   if (!tape.scalars.empty())
-    tape.fail("a model's numbers are constants, inputs or parameters, only optimizers have a Scalar: one that changes is an "
-              "input of each sample, or a frozen parameter that is written between windows");
+    tape.fail("a model cannot use a Scalar, only optimizers can: make a number that changes an input of each sample, or a "
+              "frozen parameter that is written between windows");
 }
 
 /// Returns a hint on how to bring a metric or weight to the loss's shape. A weight is not averaged where the loss is a mean.
@@ -129,7 +129,7 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
         tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << v.shape() << " is not the loss's "
                             << loss.value.shape() << detail::how_to_make_it(v.shape(), loss.value.shape(), false));
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
-    tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
+    tape.fail(Message() << "plus: needs one number computed from parameters, got " << loss.term.shape());
   detail::check_real(tape, "plus", loss.term);
   if (!tape.error.empty()) return;
   detail::add_root(tape, Role::loss, 0, loss.value);
@@ -181,8 +181,8 @@ constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space
     detail::add_root(tape, Role::gradient, static_cast<int>(p), g);
   }
   if (!learns)
-    tape.fail<TapeError>("loss: has a derivative by no parameter, so that nothing would learn: argmax, comparisons, round and "
-                         "stop_gradient let none through", {loss.value});
+    tape.fail<TapeError>("loss: has no derivative with respect to any parameter, so nothing would be learned: argmax, "
+                         "comparisons, round and stop_gradient let none through", {loss.value});
 }
 
 namespace detail {
@@ -217,9 +217,9 @@ constexpr void check_sums(Tape& tape) {
   for (int i = 0; i < size; ++i)
     if (is_sample_sum(nodes[i].op->kind) && (nodes[i].dtype == DType::f64) != in_double &&
         wanted[static_cast<std::size_t>(i)] != 0)
-      tape.fail<TypeError>(Message() << "a parameter meets values of " << name_of(tape[i].dtype)
+      tape.fail<TypeError>(Message() << "a parameter is combined with values of " << name_of(tape[i].dtype)
                                      << tape.in_layer({Var(&tape, i)}).view()
-                                     << ": a net with an input of double is in double, others in float, bf16 or f16; "
+                                     << ": a net with an input of double computes in double, others in float, bf16 or f16; "
                                         "Accumulate::in<double>() sums floats in double");
 }
 }  // namespace detail
@@ -247,8 +247,8 @@ constexpr bool predicts_from(std::index_sequence<I...>) {
 template <class Model, class Taken, class... Left>
 struct PredictInputs {
   static_assert(!std::is_same_v<Taken, Taken>,
-                "an inference calls the model's `predict`, a const function, with its first inputs, one or more, and nothing "
-                "else; this model has none that takes them");
+                "an inference needs a const function `predict` that takes the model's first inputs, one or more, and nothing "
+                "else; this model has none");
 };
 template <class Model, class... T, class Next, class... Left>
 struct PredictInputs<Model, Inputs<T...>, Next, Left...>

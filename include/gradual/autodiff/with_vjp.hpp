@@ -22,8 +22,8 @@ class RecordedRule {
       for (int k = 0; k < node.op->arity; ++k) summed = summed || is_summed(node.in[k]);
       summed_.push_back(summed);
       if (summed && node.shape.batched())
-        tape.fail(Message() << "with_vjp: the rule makes " << node.op->name << " " << node.shape
-                            << " of a sum over samples, which couples the samples of a batch", {Var(&tape, id)});
+        tape.fail(Message() << "with_vjp: the rule computes " << node.op->name << " " << node.shape
+                            << " from a sum over samples, which couples the samples of a batch", {Var(&tape, id)});
     }
   }
 
@@ -33,13 +33,13 @@ class RecordedRule {
     if (!by_rule.valid() || !given("with_vjp", {operand, by_rule})) return {};
     const Shape shape = by_rule.shape(), wanted = operand.shape();
     Message wrong, no_repetition;
-    wrong << "with_vjp: the rule gives operand " << which << ", " << name_of(operand.dtype()) << wanted << ", an adjoint "
+    wrong << "with_vjp: the rule gives operand " << which << ", " << name_of(operand.dtype()) << wanted << ", a wrong adjoint "
           << name_of(by_rule.dtype()) << shape;
     if (by_rule.dtype() != operand.dtype() && by_rule.dtype() != computed_in(operand.dtype()))
       return tape_.fail<TypeError>(wrong, {operand});
     if (!(broadcast_shape(wanted, shape, no_repetition) == shape) || !no_repetition.empty()) return tape_.fail(wrong, {operand});
     if (of_samples && !wanted.batched() && !shape.batched() && !is_summed(by_rule.id))
-      return tape_.fail(wrong << ", which is no sum over samples", {operand});
+      return tape_.fail(wrong << ", which is not a sum over samples", {operand});
     return reduce_to(by_rule, wanted);
   }
 
@@ -66,8 +66,8 @@ struct WithVjp {
     const Var operand[] = {of...};
     Adjoints<operands> result{};
     if (tape.in_jvp) {
-      tape.fail<TapeError>(Message() << "jvp: with_vjp says what adjoints are, not how its value moves"
-                                     << tape.in_layer({operand[Operands]}).view() << ": vjp and hessian_vector go through it");
+      tape.fail<TapeError>(Message() << "jvp: with_vjp defines adjoints, not how its value changes"
+                                     << tape.in_layer({operand[Operands]}).view() << ": vjp and hessian_vector work with it");
       return result;
     }
     const Composite called(name, g);
@@ -106,10 +106,10 @@ template <std::size_t Operands, class Rule>
 constexpr Var with_vjp(Var value, const Var (&operands)[Operands], Rule) {
   static_assert(Operands <= most_operands, "with_vjp takes up to six operands");
   static_assert(std::is_empty_v<Rule> && std::is_default_constructible_v<Rule>,
-                "a rule of with_vjp holds nothing, as a lambda without captures does: what it needs are operands");
+                "a rule of with_vjp must have no state, like a lambda without captures: pass what it needs as operands");
   static_assert(detail::is_vjp_rule<Rule>(std::make_index_sequence<Operands>()),
-                "a rule of with_vjp takes (Var g, a Var for each operand, Var y) and returns Adjoints<operands>, or a Var where "
-                "there is one");
+                "a rule of with_vjp takes (Var g, a Var for each operand, Var y) and returns Adjoints<operands>, or a Var if "
+                "there is only one");
   for (const Var& operand : operands)
     if (!detail::given("with_vjp", {value, operand})) return {};
   Tape& tape = *value.tape;
@@ -117,8 +117,8 @@ constexpr Var with_vjp(Var value, const Var (&operands)[Operands], Rule) {
   if (value.dtype() == DType::i32) return tape.fail<TypeError>(Message() << "with_vjp: integers have no derivative", {value, a});
   for (const Var& operand : operands)
     if (operand.shape().batched() && !value.shape().batched())
-      return tape.fail(Message() << "with_vjp: a value without samples, " << value.shape() << ", has no derivative by samples, "
-                                 << operand.shape(), {value, operand});
+      return tape.fail(Message() << "with_vjp: a value without samples, " << value.shape()
+                                 << ", has no derivative with respect to samples, " << operand.shape(), {value, operand});
   const OpInfo& op = op_info<detail::WithVjp<Rule, static_cast<int>(Operands)>>;
   if constexpr (Operands == 1) return tape.record(op, {value, a}, value.shape(), value.dtype());
   Var others = operands[Operands - 1];

@@ -66,12 +66,12 @@
 #error "gradual: errors are exceptions: remove -fno-exceptions"
 #endif
 #if defined(_GLIBCXX_DEBUG)
-#error "gradual: what libstdc++ makes of containers in debug mode cannot run in the compiler: -D_GLIBCXX_ASSERTIONS can"
+#error "gradual: libstdc++'s debug containers do not work at compile time: use -D_GLIBCXX_ASSERTIONS, not -D_GLIBCXX_DEBUG"
 #endif
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
-#error "gradual: unsafe math options change results: remove -ffast-math, -Ofast and their like"
+#error "gradual: unsafe math options change results: remove -ffast-math, -Ofast and the like"
 #endif
 
 #if defined(__x86_64__) && !defined(__FMA__) && !defined(__CUDA_ARCH__)

@@ -35,7 +35,7 @@ constexpr DType find_dtype() {
   constexpr bool wide = std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, std::int32_t>;
   static_assert(wide || is_small_float<T>,
                 "values are f32, f64, i32, bf16 or f16, inputs of compiled nets also u8: "
-                "labels of another integer are given as i32");
+                "convert labels of other integer types to i32");
   return std::is_same_v<T, float>    ? DType::f32
          : std::is_same_v<T, double> ? DType::f64
          : std::is_same_v<T, bf16>   ? DType::bf16

@@ -13,7 +13,7 @@ namespace detail {
   if (x * x + y != 0.0f) return "the compiler contracts a*b+c to one rounding: add -ffp-contract=off";
   if ((z + x) - z == x) return "the compiler reorders sums: remove -fassociative-math, -funsafe-math-optimizations";
   if (five / 3.0f != 0x1.aaaaaap+0f) return "the compiler divides by reciprocals: remove -freciprocal-math";
-  if (__builtin_signbit(zero + 0.0f)) return "the compiler takes -0 for +0: remove -fno-signed-zeros";
+  if (__builtin_signbit(zero + 0.0f)) return "the compiler treats -0 as +0: remove -fno-signed-zeros";
   return nullptr;
 }
 /// Returns the same for the processor's mode, of which each thread has its own.
@@ -23,8 +23,8 @@ namespace detail {
     return "the processor does not round to nearest: call std::fesetround(FE_TONEAREST) in the thread that makes sessions and "
            "inferences";
   if (tiny * half != 0.0f) return nullptr;
-  return "subnormal numbers are flushed to zero: remove -ffast-math from what is linked, or leave that mode (FTZ, DAZ) in the "
-         "thread that makes sessions and inferences";
+  return "subnormal numbers are flushed to zero: remove -ffast-math from what is linked, or turn that mode (FTZ, DAZ) off in "
+         "the thread that makes sessions and inferences";
 }
 
 #ifdef __clang__
@@ -41,10 +41,10 @@ inline constexpr int compiled_here = 1;
 [[maybe_unused]] static const bool looked_for_what_is_wrong = [] {
   constexpr int vector_bytes = sizeof(cpu::Vec<float>);
   if (vector_bytes_elsewhere != 0 && vector_bytes_elsewhere != vector_bytes)
-    wrong_somewhere = "sources of the program are compiled for vectors of different widths, and it has one copy of what they "
-                      "share: give all of them the same -march";
+    wrong_somewhere = "sources of the program are compiled for vectors of different widths, but share code: give all of them "
+                      "the same -march";
   if (compiled_elsewhere != 0 && compiled_elsewhere != compiled_here)
-    wrong_somewhere = "sources of the program are compiled by g++ and by clang, which lay out differently what they share: compile "
+    wrong_somewhere = "sources of the program are compiled by g++ and by clang, which lay out shared data differently: compile "
                       "all of them by one";
   if (const char* const wrong = wrong_flags()) wrong_somewhere = wrong;
   vector_bytes_elsewhere = vector_bytes;

@@ -13,7 +13,7 @@ inline constexpr int max_rank = 6;
 namespace detail {
 /// Not constexpr, so that a compiler that evaluates such a shape names this function.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_more_than_six_axes(std::int64_t axes) {
-  throw ShapeError((Message() << "a shape of " << axes << " axes, of which it can have " << max_rank).string());
+  throw ShapeError((Message() << "a shape of " << axes << " axes: at most " << max_rank << " are possible").string());
 }
 }  // namespace detail
 

@@ -38,11 +38,11 @@ GRADUAL_ONCE Bindings::Given Bindings::of(const Tape& tape, int id) const {
   const Node& node = tape[id];
   const auto which = static_cast<std::size_t>(node.attributes.integer[0]);
   if (is_input(node, Input::sample)) {
-    if (which >= samples_.size()) throw TapeError("an input of an eager tape is given with its values");
+    if (which >= samples_.size()) throw TapeError("an input of an eager tape needs values: use EagerTape::input");
     return samples_[which];
   }
   if (is_input(node, Input::parameter)) {
-    if (parameters_ == nullptr) throw TapeError("a parameter is read on a tape that was given no parameters");
+    if (parameters_ == nullptr) throw TapeError("a parameter was read on a tape made without parameters");
     return {parameters_ + (*offsets_)[which] * parameter_bytes_, true};
   }
   if (scalars_ != nullptr) return {scalars_ + node.attributes.integer[0] * scalar_bytes_};

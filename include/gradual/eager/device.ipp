@@ -35,7 +35,7 @@ GRADUAL_ONCE void Device::clear(void* to, std::int64_t bytes) const {
 }
 
 GRADUAL_ONCE void Device::check_limit(const Budget& limit) {
-  if (limit.follows) throw OptionError("a device's limit is a number of bytes: Budget::free_memory() is a session's");
+  if (limit.follows) throw OptionError("a device's limit must be a number of bytes: Budget::free_memory() is for sessions");
 }
 
 }  // namespace gradual
@@ -49,7 +49,7 @@ GRADUAL_ONCE std::int64_t bytes_of(const Shape& shape, std::int64_t batch, DType
     fits = fits && shape.extent[i] >= 0 && !__builtin_mul_overflow(bytes, shape.extent[i], &bytes);
   if (!fits || bytes > Device::unlimited / 4)
     throw ShapeError((Message() << "shape " << shape << " of " << name_of(dtype) << " for " << batch
-                                << " samples has no countable size").string());
+                                << " samples is too large or has a negative extent").string());
   return bytes;
 }
 

@@ -73,7 +73,7 @@ GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
 
 GRADUAL_ONCE const void* Executor::dense(const Tape& tape, int id) {
   Value& value = values_[id];
-  if (window_.waits(id)) throw ShapeError("the gradient of a batch is read inside a window: it is known only at its end");
+  if (window_.waits(id)) throw ShapeError("the gradient of a batch was read inside a window: it is known only at the end");
   if (value.noted) settle(tape, id);
   if (value.data == nullptr) {
     if (!is_view(tape[id].op->kind))

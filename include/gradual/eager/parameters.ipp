@@ -11,7 +11,7 @@ GRADUAL_ONCE void AnyParameters::require_values() const {
   if (!initialized() || size() != static_cast<int>(declared().size()))
     throw TapeError("parameters: " + std::to_string(declared().size()) + " are declared, " +
                     (initialized() ? std::to_string(size()) : "none") +
-                    " have values: construct the whole model before a session or `initialize` gives it values");
+                    " have values: construct the whole model before making a session or calling `initialize`");
 }
 
 GRADUAL_ONCE void AnyParameters::check_count(std::size_t count) const {
@@ -26,7 +26,7 @@ GRADUAL_ONCE void AnyParameters::allocate() {
   for (const ParameterInfo& info : h.declared)
     if (!__builtin_add_overflow(bytes, eager::bytes_of(info.shape, 1, h.dtype), &bytes))
       offsets.push_back(bytes / size_of(h.dtype));
-    else throw ShapeError("parameter '" + info.name.string() + "': all parameters together have no countable size");
+    else throw ShapeError("parameter '" + info.name.string() + "': all parameters together are too large");
   h.storage = h.device.allocate(bytes, Category::parameters);
   h.offsets = std::move(offsets);
 }

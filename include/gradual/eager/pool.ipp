@@ -67,7 +67,7 @@ GRADUAL_ONCE std::unique_ptr<Piece> Pool::from_system(std::int64_t bytes) {
 
 GRADUAL_ONCE void Pool::refuse(std::int64_t bytes) const {
   FixedText<500> text;
-  text << "eager: " << bytes << " bytes more than the " << reserved_ << " in use exceed the limit of " << limit_;
+  text << "eager: " << bytes << " bytes on top of the " << reserved_ << " in use exceed the limit of " << limit_;
   for (int c = 0; c < category_count; ++c)
     if (live_[c] > 0) text << "; " << name_of(static_cast<Category>(c)) << " hold " << live_[c];
   throw MemoryError(text.view());

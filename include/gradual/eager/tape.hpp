@@ -41,7 +41,7 @@ class EagerTape : public Tape {
     const auto given = static_cast<std::int64_t>(std::span(values).size());
     if (given * std::int64_t{sizeof(E)} != eager::bytes_of(all, given_, dtype_of<E>))
       throw DataError((Message() << "input " << static_cast<int>(inputs.size()) << ", as recorded: " << given
-                                 << " values are not " << given_ << " samples of shape " << sample)
+                                 << " values do not make " << given_ << " samples of shape " << sample)
                           .string());
     check_on_host(std::span(values).data());
     const T* const first = std::span(values).data() + first_ * sample.unit();

@@ -26,7 +26,7 @@ GRADUAL_ONCE Var EagerTape::input(const Tensor& tensor) {
 }
 
 GRADUAL_ONCE void EagerTape::forget(std::int64_t batch) {
-  if (batch < 0) throw DataError("a tape of " + std::to_string(batch) + " samples");
+  if (batch < 0) throw DataError("a tape cannot have " + std::to_string(batch) + " samples");
   begin(0, batch, batch, false);
 }
 
@@ -47,7 +47,7 @@ GRADUAL_ONCE void EagerTape::check_device(const Device& device) const {
   const Device& here = executor_->device();
   if (device.accelerator() == here.accelerator()) return;
   const bool same_name = device.name() == std::string_view(here.name());
-  throw DeviceError("input " + std::to_string(inputs.size()) + ": a tensor on " + device.name() + ", and the tape is on " +
+  throw DeviceError("input " + std::to_string(inputs.size()) + ": a tensor on " + device.name() + ", but the tape is on " +
                     (same_name ? "another " : "") + here.name() + "; Tensor::to copies it there");
 }
 
@@ -55,13 +55,13 @@ GRADUAL_ONCE void EagerTape::check_on_host(const void* values) const {
   const Device& here = executor_->device();
   if (here.accelerator() != nullptr && here.accelerator()->holds(values))
     throw DataError("input " + std::to_string(inputs.size()) + " lies in the memory of " + here.name() +
-                    ", where an eager tape reads samples of the host's");
+                    ", but an eager tape reads samples from host memory");
 }
 
 GRADUAL_ONCE EagerTape& eager_tape(Var v) {
-  if (!v.valid()) throw TapeError("this Var stands for no value");
+  if (!v.valid()) throw TapeError("this Var is empty: it has no value");
   v.node();
-  if (v.tape->executor == nullptr) throw TapeError("the tape of this Var only records; an EagerTape has values");
+  if (v.tape->executor == nullptr) throw TapeError("the tape of this Var only records: values need an EagerTape");
   return static_cast<EagerTape&>(*v.tape);
 }
 

@@ -74,7 +74,7 @@ class Tensor {
   void check_type() const {
     if (dtype_of<T> != dtype_)
       throw TypeError(
-          (Message() << "tensor: elements of " << name_of(dtype_) << " are not " << name_of(dtype_of<T>)).string());
+          (Message() << "tensor: its elements are " << name_of(dtype_) << ", not " << name_of(dtype_of<T>)).string());
   }
 
   Device device_;

@@ -17,12 +17,12 @@ GRADUAL_ONCE Tensor Tensor::to(const Device& device) const {
 }
 
 GRADUAL_ONCE double Tensor::item() const {
-  if (size() != 1) throw ShapeError((Message() << "tensor: item() of shape " << shape_).string());
+  if (size() != 1) throw ShapeError((Message() << "tensor: item() needs one element, got shape " << shape_).string());
   return (*this)[0];
 }
 
 GRADUAL_ONCE double Tensor::operator[](std::int64_t i) const {
-  if (i < 0 || i >= size()) throw ShapeError((Message() << "tensor: element " << i << " of shape " << shape_).string());
+  if (i < 0 || i >= size()) throw ShapeError((Message() << "tensor: no element " << i << " in shape " << shape_).string());
   return eager::with_type(dtype_, [&](auto element) {
     device_.read(&element, storage_.as<decltype(element)>() + i, sizeof(element));
     return static_cast<double>(static_cast<Computed<decltype(element)>>(element));

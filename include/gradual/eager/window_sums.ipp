@@ -93,8 +93,8 @@ GRADUAL_ONCE std::vector<WindowSums::Begun> WindowSums::in_order(std::vector<Beg
 
 GRADUAL_ONCE void WindowSums::check_recorded() const {
   if (!begun_.empty())
-    throw TapeError("a window that was restored cannot end yet: " + std::to_string(begun_.size()) +
-                    " of its backward computations had no part since");
+    throw TapeError("a restored window cannot end yet: " + std::to_string(begun_.size()) +
+                    " of its backward computations have had no part added since");
 }
 
 GRADUAL_ONCE void WindowSums::derive_again() {

@@ -26,7 +26,7 @@ GRADUAL_ONCE bool WindowValues::add(const Tape& tape, int id) {
   if (!deferring_) return false;
   if (depends_on_end(tape, id) && tape[id].shape.batched())
     throw ShapeError(std::string(tape[id].op->name) +
-                     ": a sample's value depends on the gradient of the batch: samples would be coupled");
+                     ": a sample's value depends on the gradient of the batch, which couples samples");
   return defer(tape, id);
 }
 

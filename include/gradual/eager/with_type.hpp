@@ -32,7 +32,7 @@ decltype(auto) with_type(DType dtype, F f) {
 template <class F>
 decltype(auto) with_real(const Node& node, F f) {
   if (node.dtype == DType::f64) return f(double{});
-  if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": has no rule for integers");
+  if (node.dtype == DType::i32) throw TypeError(std::string(node.op->name) + ": does not support integers");
   return f(float{});
 }
 

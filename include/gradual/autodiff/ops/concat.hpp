@@ -50,7 +50,7 @@ constexpr Var concat(const Var* parts, int count, int axis) {
     if (at < other.rank) other.extent[at] = parts[0].shape().extent[at];
     if (!(other == parts[0].shape()))
       return tape.fail(Message() << "concat: " << parts[i].shape() << " and " << parts[0].shape()
-                                 << " differ beyond axis " << axis, {parts[0], parts[i]});
+                                 << " differ in more than axis " << axis, {parts[0], parts[i]});
     extent += parts[i].shape().extent[at];
   }
   Var whole;

@@ -17,7 +17,7 @@ constexpr Var constant_like(Var like, const Shape& shape, double value) {
   const bool integer = value >= -0x1p31 && value < 0x1p31 && value == static_cast<double>(static_cast<std::int64_t>(value));
   if (like.dtype() == DType::i32 && !integer)
     return like.tape->fail<TypeError>(Message()
-                                      << "a number that is no int32 stands beside integers: convert them to float first",
+                                      << "a number that is not an int32 is combined with integers: convert them to float first",
                             {like});
   Attributes attributes;
   attributes.number = value;

@@ -115,8 +115,8 @@ constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk 
 /// Returns what is wrong with the walk of a kernel of `least` elements along one axis for any image; empty if nothing is.
 constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
   if (walk.stride < 0 || walk.dilation < 1 || walk.padding < 0)
-    return ": strides and dilations are positive, paddings not negative";
-  if (walk.padding > (least - 1) * walk.dilation) return ": what is padded beyond the kernel's reach must be so by pad()";
+    return ": strides and dilations must be positive, paddings at least 0";
+  if (walk.padding > (least - 1) * walk.dilation) return ": use pad() to pad beyond the kernel's reach";
   return "";
 }
 

@@ -30,7 +30,8 @@ constexpr Var convert(Var x, DType dtype) {
   if (!detail::given(Convert::name, {x}) || x.dtype() == dtype) return x;
   if (x.dtype() == DType::i32) return convert(elementwise<FromInteger>(x), dtype);
   if (dtype == DType::i32 || dtype == DType::u8)
-    return x.tape->fail<TypeError>(Message() << "convert: from " << name_of(x.dtype()) << " to " << name_of(dtype), {x});
+    return x.tape->fail<TypeError>(Message() << "convert: " << name_of(x.dtype()) << " cannot be converted to "
+                                             << name_of(dtype), {x});
   return x.tape->record(op_info<Convert>, {x}, x.shape(), dtype);
 }
 

@@ -51,14 +51,14 @@ constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::no
                      {table});
   const std::int64_t rows = table.shape().extent[own ? 1 : 0];
   if (ignored != LabelRange::none && (!own || (ignored >= 0 && ignored < rows)))
-    return tape.fail(Message() << "gather: " << ignored << " is not to be ignored "
-                               << (own ? "as one of the rows of " : "by other tables than samples' own, such as ")
+    return tape.fail(Message() << "gather: " << ignored << " cannot be ignored: "
+                               << (own ? "it is one of the rows of " : "only a table for each sample allows that, not ")
                                << table.shape(), {table});
   if (index.dtype() != DType::i32 || table.dtype() == DType::i32)
-    return tape.fail<TypeError>(Message() << "gather: needs a table of numbers and indices that are int32, got "
+    return tape.fail<TypeError>(Message() << "gather: needs a table of floats and int32 indices, got "
                                           << name_of(table.dtype()) << " and " << name_of(index.dtype()), {table});
   if (Var source = index; detail::find_source(source), !own && source.node().op->kind == Kind::iota)
-    return tape.fail(detail::computed(Gather::name, ": indices", source, rows) << "; all rows are the table itself", {table});
+    return tape.fail(detail::computed(Gather::name, ": indices", source, rows) << "; to get all rows, use the table", {table});
   const LabelRange::Of of = own ? LabelRange::Of::place : LabelRange::Of::table_row;
   if (!detail::takes_labels(Gather::name, table, index, rows, ignored, of)) return {};
   return own ? detail::gather_own(table, index) : detail::gather(table, index);

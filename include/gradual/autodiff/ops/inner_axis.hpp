@@ -11,7 +11,7 @@ constexpr int inner_axis(Var x, const char* op, int axis) {
   Message wrong;
   if (at < 0 || at >= shape.rank) wrong << op << ": axis " << axis << " does not fit shape " << shape;
   else if (at == shape.batch_axis)
-    wrong << op << ": along the sample axis of " << shape << " it couples the samples of a batch";
+    wrong << op << ": working along the sample axis of " << shape << " couples the samples of a batch";
   else return at;
   x.tape->fail(wrong, {x});
   return -1;

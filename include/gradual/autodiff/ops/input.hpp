@@ -30,8 +30,9 @@ constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
 constexpr Var parameter(Tape& tape, int index) {
   const auto slot = static_cast<std::size_t>(index);
   if (slot >= tape.parameters.size())
-    return tape.fail<TapeError>(Message() << "parameter " << index << " of " << static_cast<int>(tape.parameters.size())
-                                          << " on this tape: it was declared since, or elsewhere");
+    return tape.fail<TapeError>(Message() << "parameter " << index << " is not one of the "
+                                          << static_cast<int>(tape.parameters.size())
+                                          << " on this tape: it was declared later, or elsewhere");
   if (tape.parameter_nodes.size() <= slot) tape.parameter_nodes.resize(slot + 1, -1);
   if (tape.parameter_nodes[slot] >= 0) return {&tape, tape.parameter_nodes[slot]};
   Attributes attributes;

@@ -51,7 +51,7 @@ constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t igno
     for (std::int64_t element = 0; element < source.shape.unit(); ++element)
       if (other.holds(element) && range.holds(element)) {
         tape.fail(Message() << "labels of " << other.classes << " and of " << classes
-                            << " classes are views of one input that are not told apart: give each an input of its own");
+                            << " classes are views of one input that may overlap: give each an input of its own");
         return true;
       }
   }
@@ -68,7 +68,7 @@ constexpr Message computed(const char* op, const char* what, Var source, std::in
     const std::int64_t values = (*source.tape)[node.in[0]].shape.unit() / node.shape.unit();
     return said << " of " << values << " values: only " << classes << " are valid";
   }
-  return said << ": only an input's are checked before they are used";
+  return said << ": take them from an input, which is checked before use";
 }
 
 /// Whether labels are integers and, as indices of `classes`, in range or checked when they are staged or, on a tape that runs

@@ -29,7 +29,7 @@ constexpr bool fits_target(const char* loss, Var& prediction, Var& target) {
   target = widened(target);
   if (target.dtype() == DType::i32) {
     const char* const type = prediction.dtype() == DType::f64 ? "f64)" : "f32)";
-    target.tape->fail<TypeError>(Message() << loss << ": a target of int32: convert(target, DType::" << type, {prediction});
+    target.tape->fail<TypeError>(Message() << loss << ": target is int32: use convert(target, DType::" << type, {prediction});
     return false;
   }
   if (prediction.shape() == target.shape()) return true;
@@ -37,7 +37,7 @@ constexpr bool fits_target(const char* loss, Var& prediction, Var& target) {
   text << loss << ": prediction " << prediction.shape() << ", target " << target.shape()
        << prediction.tape->in_layer({prediction}).view();
   if (target.shape() == Shape::per_sample({}) && prediction.shape() == Shape::per_sample({1}))
-    text << "; an input of f32[1] is [batch, 1]";
+    text << "; an input declared as f32[1] is [batch, 1]";
   else if (target.shape().batched() && repeats_to(target.shape(), prediction.shape()))
     text << "; broadcast(target, prediction.shape()) repeats it";
   prediction.tape->fail(text);
@@ -63,7 +63,7 @@ constexpr Var mae(Var prediction, Var target) {
 constexpr Var huber(Var prediction, Var target, double delta = 1) {
   if (!detail::fits_target("huber", prediction, target)) return {};
   if (!(delta > 0))
-    return prediction.tape->fail<OptionError>(Message() << "huber: a delta that is not above 0", {prediction});
+    return prediction.tape->fail<OptionError>(Message() << "huber: delta is not above 0", {prediction});
   Var error = prediction - target;
   Var inner = clamp(error, -delta, delta);
   return mean_per_sample(inner * (error - 0.5 * inner));
@@ -82,7 +82,7 @@ constexpr Var bce_with_logits(Var score, Var target, Var pos_weight = {}) {
 /// Does the same with one number for all. Errors: also OptionError for a number that is negative or not finite.
 constexpr Var bce_with_logits(Var score, Var target, double pos_weight) {
   if (score.valid() && !(pos_weight >= 0 && math::is_finite(pos_weight)))
-    return score.tape->fail<OptionError>(Message() << "bce_with_logits: a pos_weight that is negative or not finite", {score});
+    return score.tape->fail<OptionError>(Message() << "bce_with_logits: pos_weight is negative or not finite", {score});
   return bce_with_logits(score, target, constant_like(widened(score), pos_weight));
 }
 

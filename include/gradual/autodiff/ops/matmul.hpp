@@ -77,7 +77,7 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
   const int kb = sb.rank - (transpose_b ? 1 : 2), nb = sb.rank - (transpose_b ? 2 : 1);
   const bool meet = ka == sa.batch_axis && kb == sb.batch_axis;
   if ((ka == sa.batch_axis) != (kb == sb.batch_axis))
-    return tape.fail(Message() << "matmul: of " << sa << " and " << sb << " one contracts its sample axis", {a, b});
+    return tape.fail(Message() << "matmul: of " << sa << " and " << sb << ", one would sum over its sample axis", {a, b});
   if (sa.extent[ka] != sb.extent[kb])
     return tape.fail(Message() << "matmul: left operand has " << sa.extent[ka] << " columns, right operand has "
                                << sb.extent[kb] << " rows", {a, b});
@@ -86,15 +86,16 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
     fits = sa.extent[i] == sb.extent[i] && (sa.batch_axis == i) == (sb.batch_axis == i);
   if (!fits && sa.rank == 2 && sb.rank == 2 && ma == sa.batch_axis && nb == sb.batch_axis)
     return tape.fail(Message() << "matmul: products of " << sa << " with other samples of " << sb
-                               << " couple the samples of a batch: what each is compared with is an input of its own", {a, b});
+                               << " couple the samples of a batch: what each is compared with must be an input of its own",
+                     {a, b});
   if (!fits) {
     bool once = false;
     for (int i = 0; i < sa.rank - 2 && sa.rank == sb.rank; ++i)
       once |= i != sa.batch_axis && sa.extent[i] != sb.extent[i] && (sa.extent[i] == 1 || sb.extent[i] == 1);
     const char* how = sa.batched() != sb.batched() ? ": broadcast(it, Shape::per_sample({...})) gives one to each sample"
-                      : once                       ? ": broadcast(it, shape) repeats what is there once"
+                      : once                       ? ": broadcast(it, shape) repeats a stack of one"
                                                    : "";
-    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not fit each other" << how, {a, b});
+    return tape.fail(Message() << "matmul: stacks " << sa << " and " << sb << " do not match" << how, {a, b});
   }
   Shape out = sa;
   if (meet) out.batch_axis = -1;

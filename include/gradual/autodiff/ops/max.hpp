@@ -36,7 +36,7 @@ template <class Other>
   requires std::same_as<Other, Var> || std::is_arithmetic_v<Other>
 constexpr Var max(Var x, Other) {
   static_assert(!std::same_as<Other, Other>,
-                "max goes over axes of one value, in braces: max(x, {1}); the larger of two is maximum(a, b)");
+                "max reduces axes of one value, in braces: max(x, {1}); the larger of two is maximum(a, b)");
   return x;
 }
 

@@ -35,7 +35,7 @@ template <class Other>
   requires std::same_as<Other, Var> || std::is_arithmetic_v<Other>
 constexpr Var min(Var x, Other) {
   static_assert(!std::same_as<Other, Other>,
-                "min goes over axes of one value, in braces: min(x, {1}); the smaller of two is minimum(a, b)");
+                "min reduces axes of one value, in braces: min(x, {1}); the smaller of two is minimum(a, b)");
   return x;
 }
 

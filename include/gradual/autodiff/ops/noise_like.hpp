@@ -9,7 +9,7 @@ constexpr Var noise_like(const char* name, double which, Var x) {
   if (!given(name, {x})) return {};
   Tape& tape = *x.tape;
   if (x.dtype() == DType::i32)
-    return tape.fail<TypeError>(Message() << name << ": of integers", {x});
+    return tape.fail<TypeError>(Message() << name << ": needs floats, got int32", {x});
   if (x.shape().batch_axis > 0)
     return tape.fail(Message() << name << ": needs samples along the first axis, got " << x.shape(), {x});
   if (!tape.training) return constant_like(x, Noise::mean);

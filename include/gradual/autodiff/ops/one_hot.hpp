@@ -11,8 +11,8 @@ constexpr Var one_hot(Var index, std::int64_t count, std::int64_t ignored = Labe
   if (!detail::given("one_hot", {index})) return {};
   Shape wide = index.shape();
   if (count < 1 || wide.rank >= max_rank || (ignored >= 0 && ignored < count))
-    return index.tape->fail(Message() << "one_hot: an index " << wide << " of " << count << " places"
-                                      << (ignored >= 0 && ignored < count ? ", one of which would be ignored" : ""), {index});
+    return index.tape->fail(Message() << "one_hot: an index " << wide << " cannot be expanded to " << count << " places"
+                                      << (ignored >= 0 && ignored < count ? ": the ignored one must be outside" : ""), {index});
   if (!detail::takes_labels("one_hot", index, index, count, ignored, LabelRange::Of::place)) return {};
   wide.extent[wide.rank++] = count;
   return detail::is_at(wide, index, -1);

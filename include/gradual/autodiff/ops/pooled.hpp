@@ -30,7 +30,7 @@ constexpr Var pooled(const char* op, Var images, std::int64_t size, Walk walk, P
     text << op << ": windows of " << size;
     if (Axes == 2) text << " x " << size;
     const char* const wrong = walk.dilation != 1 || walk.groups != 1 ? ": pools have no dilation and no groups"
-                              : walk.padding > size / 2              ? ": pools are padded by half of a window at most"
+                              : walk.padding > size / 2              ? ": pools can be padded by half a window at most"
                                                                      : "";
     return images.tape->fail(text << " with " << walk << " do not fit " << (Axes == 1 ? "series " : "images ") << x
                                   << wrong, {images});

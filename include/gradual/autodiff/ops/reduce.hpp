@@ -9,20 +9,20 @@ template <class = void>  // so that gradual::kernels can have the code
                                             DType dtype) {
   const Shape from = x.shape();
   if (x.dtype() == DType::i32)
-    return x.tape->fail<TypeError>(Message() << op.name << ": integers are not reduced: convert them to float first", {x});
+    return x.tape->fail<TypeError>(Message() << op.name << ": integers cannot be reduced: convert them to float first", {x});
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
     const int axis = from_front(axes[i], from.rank);
     const bool there = axis >= 0 && axis < from.rank;
     if (!there || reduced[axis])
       return x.tape->fail(Message() << op.name << ": axis " << axes[i]
-                                    << (there ? " is named twice, of shape " : " does not fit shape ") << from, {x});
+                                    << (there ? " is given twice for shape " : " does not fit shape ") << from, {x});
     if (axis == from.batch_axis)
       return x.tape->fail(Message() << op.name << ": reducing the sample axis of " << from
                                     << " couples the samples of a batch"
                                     << (from.rank > 1 ? ""
                                                       : ": a loss is one value per sample, the library takes the mean; samples "
-                                                        "that are compared make one sample"),
+                                                        "to be compared must form one sample"),
                           {x});
     reduced[axis] = true;
   }

@@ -28,7 +28,7 @@ constexpr Var reshape(Var x, const Shape& shape) {
     return x.tape->fail(Message() << "reshape: " << from << " to " << shape << ": only one has a sample axis"
                                   << (from.batched() ? ", which Shape::per_sample({...}) gives the other" : ""), {x});
   if (from.unit() != shape.unit())
-    return x.tape->fail(Message() << "reshape: " << from << " has other elements than " << shape, {x});
+    return x.tape->fail(Message() << "reshape: " << from << " does not have as many elements as " << shape, {x});
   if (from.batched() && from.product(0, from.batch_axis) != shape.product(0, shape.batch_axis))
     return x.tape->fail(Message() << "reshape: the sample axis of " << from << " cannot be moved inward to " << shape, {x});
   return x.tape->record(op_info<Reshape>, {x}, shape, x.dtype());

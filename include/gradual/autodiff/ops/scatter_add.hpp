@@ -65,11 +65,11 @@ constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t
   if (named.rank < 2 || named.batch_axis != 0 || named.extent[0] != 1) named = {};
   else named.extent[--named.rank] = 1;
   if (!(index.shape() == named) || values.dtype() == DType::i32)
-    return tape.fail(Message() << "scatter_add: needs numbers [batch, ..., width] and indices [batch, ...], got "
+    return tape.fail(Message() << "scatter_add: needs floats [batch, ..., width] and indices [batch, ...], got "
                                << values.shape() << " and " << index.shape(), {values});
   if (rows < 1 || (ignored >= 0 && ignored < rows))
-    return tape.fail(Message() << "scatter_add: sums in " << rows << " rows"
-                               << (rows < 1 ? "" : ", one of which would be ignored"), {values});
+    return tape.fail(Message() << "scatter_add: cannot sum in " << rows << " rows"
+                               << (rows < 1 ? "" : ": the ignored one must be outside"), {values});
   if (!detail::takes_labels(ScatterAdd::name, values, index, rows, ignored, LabelRange::Of::place)) return {};
   return detail::scatter_add(values, index, rows);
 }

@@ -31,7 +31,7 @@ constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
   Shape shape = x.shape();
   const std::int64_t extent = shape.extent[at], from = first < 0 ? first + extent : first;
   if (count < 1 || from < 0 || from >= extent || count > extent - from)
-    return x.tape->fail(Message() << "slice: " << count << " from place " << first << " does not fit axis " << axis
+    return x.tape->fail(Message() << "slice: a length of " << count << " from place " << first << " does not fit axis " << axis
                                   << " of " << shape, {x});
   if (count == extent) return x;
   shape.extent[at] = count;
@@ -64,7 +64,7 @@ constexpr std::array<Var, Parts> split(Var x, int axis = -1) {
   if (at < 0) return parts;
   const std::int64_t extent = x.shape().extent[at], each = extent / Parts;
   if (each * Parts != extent || each == 0) {
-    x.tape->fail(Message() << "split: axis " << axis << " of " << x.shape() << " does not make " << Parts
+    x.tape->fail(Message() << "split: axis " << axis << " of " << x.shape() << " cannot be split into " << Parts
                            << " equal parts", {x});
     return parts;
   }

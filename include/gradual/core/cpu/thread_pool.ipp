@@ -20,12 +20,12 @@ struct ThreadPool::Workers {
 GRADUAL_ONCE ThreadPool::ThreadPool(int threads)
     : parts_(threads), next_(static_cast<unsigned>(threads)), workers_(std::make_unique<Workers>()) {
   if (threads >= static_cast<int>(parts_of_a_round))
-    throw OptionError(std::to_string(threads) + " threads: at most 65535 can be");
+    throw OptionError(std::to_string(threads) + " threads: at most 65535 are possible");
   try {
     for (int i = 1; i < threads; ++i) workers_->threads.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
     stop();  // else threads that already sleep could not be joined
-    throw OptionError(std::to_string(threads) + " threads, where the system gives " +
+    throw OptionError(std::to_string(threads) + " threads: the system allows only " +
                       std::to_string(workers_->threads.size() + 1));
   } catch (...) {
     stop();

@@ -34,7 +34,7 @@ void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int
     return for_rows(values.create<std::int32_t>(tape, id),
                     [](auto* out, auto* in, auto r, auto c) { argmax_rows(in, out, r, c); });
   if constexpr (std::is_same_v<T, std::int32_t>) {
-    throw TypeError(std::string(node.op->name) + ": integers are not reduced");
+    throw TypeError(std::string(node.op->name) + ": integers cannot be reduced");
   } else {
     RowLoop<T> loop;
     if constexpr (sizeof(T) == 4) loop = table.of(*node.op).row_f32;
