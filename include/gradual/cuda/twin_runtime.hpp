@@ -47,6 +47,8 @@ struct Recording {
 
 /// The order in which the twin's threads take turns: tests try both.
 inline bool twin_runs_backwards = false;
+/// Of how many blocks its clusters are then, each of which takes a thread of the host; the other way round they are of one.
+inline constexpr int twin_cluster_blocks = 2;
 
 /// A place in a stream's work that others may wait for.
 class Event {
@@ -112,11 +114,12 @@ class Stream {
   }
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
-    launch_threads(blocks, threads, [=] { kernel(arguments...); });
+    launch_threads(blocks, threads, [=] { kernel(arguments...); }, false);
   }
   template <class... A>
-  void launch_cluster(void (*kernel)(A...), int /*blocks*/, int threads, A... arguments) const {
-    launch(kernel, 1, threads, arguments...);
+  void launch_cluster(void (*kernel)(A...), int blocks, int threads, A... arguments) const {
+    const int at_once = twin_runs_backwards ? std::min(blocks, twin_cluster_blocks) : 1;
+    launch_threads(at_once, threads, [=] { kernel(arguments...); }, true);
   }
   /// Asks for it, or adds it to what is recorded. A recording of kernels alone takes nothing else, which a device would do at
   /// once and replay never.
@@ -155,9 +158,13 @@ class Stream {
   void require_no_recording(const char* call) const {
     if (recording_ != nullptr) throw std::logic_error(std::string(call) + ": it is being recorded");
   }
-  void launch_threads(std::int64_t blocks, int threads, std::function<void()> kernel) const {  // once, for all kernels
+  /// One function for all kernels.
+  void launch_threads(std::int64_t blocks, int threads, std::function<void()> kernel, bool as_cluster) const {
     if (twin_fails_after >= 0 && twin_fails_after-- == 0) throw DeviceError("kernel launch: the twin was told to fail");
-    add([=, kernel = std::move(kernel)] { twin::Grid(blocks, threads, kernel, twin_runs_backwards); });
+    add([=, kernel = std::move(kernel)] {
+      if (as_cluster) twin::Grid::run_cluster(static_cast<int>(blocks), threads, kernel, twin_runs_backwards);
+      else twin::Grid(blocks, threads, kernel, twin_runs_backwards);
+    });
   }
 
   std::shared_ptr<twin::Work> work_ = std::make_shared<twin::Work>();
