@@ -63,6 +63,38 @@ TEST_P(Twin, ABarrierThatSomeNeverReach) {
   }
 }
 
+TEST_P(Twin, BlocksOfAClusterWaitForOneAnother) {
+  constexpr int blocks = 3, threads = 40;
+  std::vector<int> written(blocks * threads), read(written);
+  Grid::run_cluster(
+      blocks, threads,
+      [&] {
+        const int block = static_cast<int>(Grid::current().block()), thread = Grid::current().thread();
+        EXPECT_EQ(Grid::current().blocks(), blocks);
+        for (int round = 1; round < 4; ++round) {
+          written[static_cast<std::size_t>(block * threads + thread)] = round;
+          Grid::current().cluster_barrier();
+          const int other = (block + 1) % blocks, last = threads - 1 - thread;
+          read[static_cast<std::size_t>(block * threads + thread)] += written[static_cast<std::size_t>(other * threads + last)];
+          Grid::current().cluster_barrier();
+        }
+      },
+      GetParam());
+  EXPECT_EQ(read, std::vector<int>(blocks * threads, 1 + 2 + 3));
+}
+
+TEST_P(Twin, ABlockOfAClusterThatIsWaitedForInVain) {
+  const auto in_block_1 = [&](auto wait) {
+    Grid::run_cluster(2, 33, [&] { if (Grid::current().block() == 1) wait(); }, GetParam());
+  };
+  EXPECT_THROW(in_block_1([] { Grid::current().cluster_barrier(); }), std::logic_error);
+  EXPECT_THROW(in_block_1([] {
+                 if (Grid::current().thread() != 5) Grid::current().barrier();
+               }),
+               std::logic_error);
+  EXPECT_NO_THROW(in_block_1([] { Grid::current().barrier(); }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Turns, Twin, testing::Bool(),
                          [](const auto& turn) { return std::string(turn.param ? "Backwards" : "Forwards"); });
 

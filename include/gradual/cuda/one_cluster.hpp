@@ -15,7 +15,7 @@ struct AllTasks : Tasks... {};
 template <class Part, class Tasks>
 GRADUAL_KERNEL_OF(block_threads) void one_cluster_kernel(GRADUAL_IN_PLACE Tasks tasks, GRADUAL_IN_PLACE Losses losses,
                                                         const Step* step) {
-  GRADUAL_SHARED typename Part::Shared shared;
+  GRADUAL_SHARED_IN_CLUSTER typename Part::Shared shared;
   const Step here = *step;
   if (!here.skipped) Part::compute(tasks, losses, here, shared);
 }

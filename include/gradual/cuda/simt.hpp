@@ -11,6 +11,7 @@
 /// A kernel with at most so many threads in a block and, where it is said, so many blocks at once on a multiprocessor.
 #define GRADUAL_KERNEL_OF(...) __global__ __launch_bounds__(__VA_ARGS__)
 #define GRADUAL_SHARED __shared__
+#define GRADUAL_SHARED_IN_CLUSTER __shared__
 /// Of an argument whose address is passed on: it is read where it lies, not copied by every thread.
 #define GRADUAL_IN_PLACE const __grid_constant__
 #elif defined(GRADUAL_CUDA_TWIN)
@@ -20,6 +21,7 @@
 #define GRADUAL_KERNEL_OF(...)
 #define GRADUAL_IN_PLACE const
 #define GRADUAL_SHARED static  // blocks of the twin run one after another
+#define GRADUAL_SHARED_IN_CLUSTER static thread_local  // but for those of a cluster
 #else
 #error "gradual: CUDA programs are compiled by nvcc: give the file the suffix .cu"
 #endif
@@ -59,7 +61,7 @@ inline int thread_count() { return twin::Grid::current().threads(); }
 inline std::int64_t block_index() { return twin::Grid::current().block(); }
 inline std::int64_t block_count() { return twin::Grid::current().blocks(); }
 inline void barrier() { twin::Grid::current().barrier(); }
-inline void cluster_barrier() { barrier(); }  // a cluster of the twin is one block
+inline void cluster_barrier() { twin::Grid::current().cluster_barrier(); }
 template <class T>
 T shuffle_down(T value, int by) {
   return twin::Grid::current().shuffle_down(value, by);

@@ -4,11 +4,15 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
+#include <algorithm>
+#include <barrier>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,7 +22,7 @@
 
 namespace gradual::cuda::twin {
 
-/// One launch: runs its blocks one after another.
+/// One launch: runs its blocks one after another, or those of a cluster at once.
 class Grid {
  public:
   /// The launch that is running on this thread.
@@ -32,6 +36,30 @@ class Grid {
     for (block_ = 0; block_ < blocks_; ++block_) run_block();
     current_ = outer;
   }
+  /// One launch of one cluster, whose blocks run at once, each by a thread of the host. Errors: as the constructor;
+  /// std::logic_error where some wait for all more often than others.
+  static void run_cluster(int blocks, int threads, const std::function<void()>& kernel, bool backwards) {
+    std::barrier<> meeting(blocks);
+    std::vector<int> waited(static_cast<std::size_t>(blocks));
+    std::vector<std::exception_ptr> failed(waited.size());
+    const auto run = [&](std::size_t block) {
+      try {
+        waited[block] = Grid(block, blocks, meeting, threads, kernel, backwards).waited_;
+      } catch (...) {
+        failed[block] = std::current_exception();
+      }
+      meeting.arrive_and_drop();  // nobody waits for it any more
+    };
+    {
+      std::vector<std::jthread> others;
+      for (std::size_t block = 1; block < waited.size(); ++block) others.emplace_back(run, block);
+      run(0);
+    }
+    for (const std::exception_ptr& error : failed)
+      if (error) std::rethrow_exception(error);
+    if (std::ranges::count(waited, waited[0]) != blocks)
+      throw std::logic_error("some blocks of a cluster wait for all more often than others");
+  }
 
   int thread() const { return thread_; }
   int threads() const { return threads_; }
@@ -39,6 +67,13 @@ class Grid {
   std::int64_t blocks() const { return blocks_; }
 
   void barrier() { all_.wait(threads_, *this); }
+  /// For all threads of the cluster: of the block where that is alone.
+  void cluster_barrier() {
+    barrier();
+    if (cluster_ == nullptr) return;
+    if (thread_ == 0) ++waited_, cluster_->arrive_and_wait();
+    barrier();
+  }
 
   template <class T>
   T shuffle_down(T value, int by) {
@@ -57,6 +92,14 @@ class Grid {
   }
 
  private:
+  Grid(std::size_t block, int blocks, std::barrier<>& cluster, int threads, const std::function<void()>& kernel, bool backwards)
+      : block_(static_cast<std::int64_t>(block)), blocks_(blocks), threads_(threads), kernel_(kernel), backwards_(backwards),
+        cluster_(&cluster) {
+    Grid* const outer = std::exchange(current_, this);
+    run_block();
+    current_ = outer;
+  }
+
   /// A place where `count` threads wait for one another, again and again.
   struct Meeting {
     int arrived = 0;
@@ -143,6 +186,8 @@ class Grid {
   int thread_ = 0, threads_;
   std::function<void()> kernel_;
   bool backwards_, moved_ = false;
+  std::barrier<>* cluster_ = nullptr;
+  int waited_ = 0;  // for all of the cluster
   Meeting all_;
   std::vector<Warp> warps_;
   jmp_buf scheduler_;

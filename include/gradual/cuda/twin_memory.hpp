@@ -9,6 +9,8 @@
 #include <gradual/core/message.hpp>
 #include <gradual/cuda/twin_work.hpp>
 #include <map>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace gradual::cuda {
@@ -20,7 +22,16 @@ inline int twin_refuses_after = -1;
 
 namespace twin {
 
-inline bool refuses() { return twin_refuses_after >= 0 && twin_refuses_after-- == 0; }
+/// Whether a library's work is being captured. A device refuses to take memory then, and to be waited for.
+inline bool captures = false;
+inline void require_no_capture(const char* call) {
+  if (captures) throw std::logic_error(std::string(call) + ": a library's work is being captured");
+}
+
+inline bool refuses() {
+  require_no_capture("memory");
+  return twin_refuses_after >= 0 && twin_refuses_after-- == 0;
+}
 
 /// All memory of the twin's devices: pages that the host cannot touch but while kernels and copies run, as on a GPU. Where
 /// streams work at once it can, since to change each time who may takes longer than most kernels do.

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,11 +23,12 @@ inline int device_count() { return 2; }
 inline bool device_found() { return true; }
 inline void require_device() {}
 
-/// Memory of the host, which may be refused as the device's.
+/// Memory of the host, which may be refused as the device's. Nobody has cleared it.
 struct Pinned : HeapBlock {
   Pinned() = default;
   explicit Pinned(std::int64_t bytes) : HeapBlock(bytes) {
     if (bytes > 0 && twin::refuses()) throw MemoryError("out of pinned memory: the twin was told to refuse");
+    if (bytes > 0) std::memset(data(), 0xff, static_cast<std::size_t>(bytes));
   }
 };
 
@@ -44,11 +47,14 @@ struct Recording {
 
 /// The order in which the twin's threads take turns: tests try both.
 inline bool twin_runs_backwards = false;
+/// Of how many blocks its clusters are then, each of which takes a thread of the host; the other way round they are of one.
+inline constexpr int twin_cluster_blocks = 2;
 
 /// A place in a stream's work that others may wait for.
 class Event {
  public:
   void wait() const {
+    twin::require_no_capture("Event::wait");
     const twin::DeviceMemory::Revealed revealed;  // for all that it does at once
     if (of_ != nullptr) of_->run_until(place_);
   }
@@ -75,6 +81,7 @@ class Stream {
   }
   /// What the host's memory holds now, or the device's then.
   void write(void* to, const void* source, std::int64_t bytes) const {
+    require_no_recording("write");
     if (twin::DeviceMemory::all().holds(source)) return copy(to, source, bytes);
     const std::byte* const from = static_cast<const std::byte*>(source);
     enqueue(
@@ -84,6 +91,7 @@ class Stream {
     enqueue([=] { std::memset(to, 0, static_cast<std::size_t>(bytes)); });
   }
   void wait() const {
+    require_no_recording("wait");
     const twin::DeviceMemory::Revealed revealed;
     work_->run_until(work_->asked());
   }
@@ -92,6 +100,7 @@ class Stream {
   void wait_for_default(Event& /*event*/) const {}
   int device() const { return 0; }
   void record(Event& event) const {
+    require_no_recording("record");
     event.of_ = work_;
     event.place_ = work_->asked();
   }
@@ -100,30 +109,30 @@ class Stream {
     else record(event);
   }
   void wait_for(const Event& event) const {
+    require_no_recording("wait_for");
     enqueue([event] { event.wait(); });
   }
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) const {
-    launch_threads(blocks, threads, [=] { kernel(arguments...); });
+    launch_threads(blocks, threads, [=] { kernel(arguments...); }, false);
   }
   template <class... A>
-  void launch_cluster(void (*kernel)(A...), int /*blocks*/, int threads, A... arguments) const {
-    launch(kernel, 1, threads, arguments...);
+  void launch_cluster(void (*kernel)(A...), int blocks, int threads, A... arguments) const {
+    const int at_once = twin_runs_backwards ? std::min(blocks, twin_cluster_blocks) : 1;
+    launch_threads(at_once, threads, [=] { kernel(arguments...); }, true);
   }
-  /// Asks for it, or adds it to what is recorded.
+  /// Asks for it, or adds it to what is recorded. A recording of kernels alone takes nothing else, which a device would do at
+  /// once and replay never.
   void enqueue(std::function<void()> work) const {
-    std::function<void()> on_device = [work = std::move(work)] {
-      const twin::DeviceMemory::Revealed revealed;
-      work();
-    };
-    if (recording_ != nullptr) recording_->all.push_back({std::move(on_device), nullptr});
-    else work_->add(std::move(on_device));
+    if (kernels_alone_) throw std::logic_error("a recording of kernels alone: other work is no part of it");
+    add(std::move(work));
   }
   /// As on a device, later calls do what was recorded and not what would be now.
   template <class F>
-  void replay(Recording& recording, bool /*kernels_alone*/, F record) const {
+  void replay(Recording& recording, bool kernels_alone, F record) const {
     if (recording.all.empty()) {
       const SetWhile<Recording*> records(recording_, &recording);
+      const SetWhile<bool> alone(kernels_alone_, kernels_alone), captures(twin::captures, !kernels_alone);
       try {
         record();
       } catch (...) {
@@ -137,13 +146,30 @@ class Stream {
   }
 
  private:
-  void launch_threads(std::int64_t blocks, int threads, std::function<void()> kernel) const {  // once, for all kernels
+  void add(std::function<void()> work) const {
+    std::function<void()> on_device = [work = std::move(work)] {
+      const twin::DeviceMemory::Revealed revealed;
+      work();
+    };
+    if (recording_ != nullptr) recording_->all.push_back({std::move(on_device), nullptr});
+    else work_->add(std::move(on_device));
+  }
+  /// Of what belongs to a stream's work as it goes on, not to a recording of it.
+  void require_no_recording(const char* call) const {
+    if (recording_ != nullptr) throw std::logic_error(std::string(call) + ": it is being recorded");
+  }
+  /// One function for all kernels.
+  void launch_threads(std::int64_t blocks, int threads, std::function<void()> kernel, bool as_cluster) const {
     if (twin_fails_after >= 0 && twin_fails_after-- == 0) throw DeviceError("kernel launch: the twin was told to fail");
-    enqueue([=, kernel = std::move(kernel)] { twin::Grid(blocks, threads, kernel, twin_runs_backwards); });
+    add([=, kernel = std::move(kernel)] {
+      if (as_cluster) twin::Grid::run_cluster(static_cast<int>(blocks), threads, kernel, twin_runs_backwards);
+      else twin::Grid(blocks, threads, kernel, twin_runs_backwards);
+    });
   }
 
   std::shared_ptr<twin::Work> work_ = std::make_shared<twin::Work>();
   mutable Recording* recording_ = nullptr;
+  mutable bool kernels_alone_ = false;  // are recorded
 };
 
 }  // namespace gradual::cuda
