@@ -1,6 +1,6 @@
 #pragma once
-// Trains a net compiled and eager, in parts of any sizes, and returns its parameters, then the gradients and the loss of the
-// last window.
+// Trains a net compiled and eagerly, in parts of any sizes, and returns its parameters, followed by the gradients and the
+// loss of the last window.
 #include "models.hpp"
 
 namespace both_ways {
@@ -10,7 +10,7 @@ using namespace models;
 inline constexpr std::int64_t window = 60, samples = 3 * window;
 inline constexpr auto optimizer = Accumulate{Adam{.learning_rate = 1e-2f}};
 
-/// Values of all samples, and the shape of one.
+/// The values of all samples, and the shape of one sample.
 template <class T>
 struct Samples {
   std::vector<T> values;
@@ -21,7 +21,7 @@ struct Samples {
   }
 };
 
-/// Calls step(first sample, count) for parts whose sizes repeat `sizes`.
+/// Calls step(first sample, count) for parts whose sizes cycle through `sizes`.
 template <class Step>
 void for_parts(const std::vector<std::int64_t>& sizes, Step step) {
   std::int64_t at = 0;

@@ -12,13 +12,13 @@ using namespace models;
 
 inline constexpr std::int64_t samples = 300;  // two closed blocks of 128 and an open one
 
-/// Changes nothing: what is compared are sums, and an update rule would be compiled for each net.
+/// Changes nothing: only sums are compared, and an update rule would have to be compiled for each net.
 template <class Real>
 struct Idle {
   void step(std::span<const ParameterViewIn<Real>>, std::span<const GradientViewIn<Real>>) {}
 };
 
-/// The sums of a window and its loss, against those of the program `tape` with these parameters.
+/// Compares the sums and the loss of a window with those of the program `tape` for these parameters.
 template <class Real>
 void expect_reference(const Tape& tape, const std::vector<std::vector<Real>>& as_real,
                       const std::vector<std::vector<Real>>& parameters, std::span<const Real> sums, double loss) {
@@ -44,7 +44,7 @@ void expect_reference(const Tape& tape, const std::vector<std::vector<Real>>& as
   EXPECT_EQ(loss, sum / weight);
 }
 
-/// `as_real`: the data as the reference takes it.
+/// `as_real`: the data in the form that the reference takes.
 template <class Net, class... Span>
 void expect_equal_bits(const std::vector<std::vector<typename Net::Real>>& as_real, Span... data) {
   using Real = typename Net::Real;

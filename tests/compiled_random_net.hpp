@@ -1,6 +1,6 @@
 #pragma once
-// Random nets, compiled: a window's gradients have the bits of the reference interpreter, which takes the tape as it
-// was recorded, and a step the same bits, however the window was cut.
+// Random nets, compiled: a window's gradients have the bits of the reference interpreter, which runs the tape as
+// recorded, and a step gives the same bits however the window is split.
 #include <gtest/gtest.h>
 
 #include <gradual/autodiff/print.hpp>
@@ -21,7 +21,7 @@ inline const std::vector<std::int32_t> read = models::labels(window * tokens, wo
 
 inline std::vector<float> as_floats(const std::vector<std::int32_t>& values) { return {values.begin(), values.end()}; }
 
-/// The bits of numbers; every NaN equals every NaN.
+/// Returns the bits of numbers, with one pattern for all NaNs.
 inline std::vector<std::uint32_t> bits_of(std::span<const float> values) {
   std::vector<std::uint32_t> bits;
   for (const float x : values) bits.push_back(x == x ? std::bit_cast<std::uint32_t>(x) : 0x7fc00000u);
@@ -48,7 +48,7 @@ Outcome train(const std::vector<std::int64_t>& parts, std::int64_t micro) {
   return {bits_of(session.accumulator()), bits_of(session.parameters().values())};
 }
 
-/// The gradients of one window, by the interpreter.
+/// Returns the gradients of one window, computed by the interpreter.
 template <class Net>
 std::vector<std::uint32_t> expected_gradient() {
   const Session start(Net{}, Accumulate{Sgd{}}, {.global_batch = 1, .seed = seed});
@@ -71,11 +71,11 @@ std::vector<std::uint32_t> expected_gradient() {
     }
     return std::pair(result, static_cast<float>(weight));
   };
-  const float weight = gradient(std::vector<float>(tape.scalars.size(), 1.0f)).second;  // a term is multiplied by it
+  const float weight = gradient(std::vector<float>(tape.scalars.size(), 1.0f)).second;  // by which terms are multiplied
   return bits_of(gradient(std::vector<float>(tape.scalars.size(), weight)).first);
 }
 
-/// Compiles the net of a seed and trains one window of it.
+/// Compiles the net of a seed and trains it for one window.
 template <std::uint64_t Seed>
 void expect_bits() {
   using Net = Compiled<RandomNet<Seed, 8>, NetInputs>;

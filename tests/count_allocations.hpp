@@ -1,6 +1,6 @@
 #pragma once
-// Counts every allocation of the program that includes this: by operator new, of which a chosen one can fail, and by
-// whatever asks the system. A sanitizer of addresses has an allocator of its own, which tells of all but mmap.
+// Counts every allocation of the program that includes this: those by operator new, any of which can be made to fail, and
+// those from the system. AddressSanitizer has its own allocator, which reports all but mmap.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,12 +16,12 @@
 namespace {
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 std::atomic<std::int64_t> allocations = 0;                           // by operator new
-[[maybe_unused]] std::atomic<std::int64_t> system_allocations = 0;  // by anything: malloc and its like, mmap
+[[maybe_unused]] std::atomic<std::int64_t> system_allocations = 0;  // by anything: malloc and the like, mmap
 [[maybe_unused]] std::atomic<std::int64_t> allocated_bytes = 0;
-[[maybe_unused]] std::atomic<std::int64_t> block_bytes = 0;  // of pieces that lie on cache lines: the arenas
+[[maybe_unused]] std::atomic<std::int64_t> block_bytes = 0;  // aligned to cache lines: the arenas
 [[maybe_unused]] std::atomic<std::int64_t> live_bytes = 0;
 [[maybe_unused]] std::atomic<std::int64_t> failing_allocation =
-    none;                                                   // the one whose turn it is, counted as `allocations`
+    none;                                                   // its number, counted like `allocations`
 [[maybe_unused]] std::atomic<bool> fails_for_ever = false;  // and all after it
 
 void* counted(std::size_t bytes, std::size_t alignment) {
@@ -31,7 +31,7 @@ void* counted(std::size_t bytes, std::size_t alignment) {
   if (alignment >= 64) block_bytes += static_cast<std::int64_t>(bytes);
   void* p = nullptr;
   if (posix_memalign(&p, alignment, alignment + bytes) != 0) return nullptr;
-  std::memcpy(p, &bytes, sizeof(bytes));  // what was asked for stands in front: malloc's own size depends on its past
+  std::memcpy(p, &bytes, sizeof(bytes));  // the requested size goes in front: malloc's own depends on its history
   live_bytes += static_cast<std::int64_t>(bytes);
   return static_cast<char*>(p) + alignment;
 }
@@ -92,8 +92,8 @@ void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off
 }
 #endif
 
-// Every way to memory that the library has. All of them, also those that call each other in the C++ library: a sanitizer's
-// do not.
+// Every form of operator new and delete that the library uses, including those that call each other in the C++ library:
+// a sanitizer's do not.
 void* operator new(std::size_t bytes) { return counted_or_throw(bytes, 16); }
 void* operator new(std::size_t bytes, std::align_val_t a) {
   return counted_or_throw(bytes, static_cast<std::size_t>(a));

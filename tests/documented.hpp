@@ -1,6 +1,7 @@
 #pragma once
-// What the tests of the documents' code share: the model of the README's first example, and data of its sizes. Between them
-// they hold every line of the documents that no other test or example holds (`Documents.HaveOnlyCodeThatIsCompiled`).
+// Shared by the tests of the documents' code: the model of the README's first example, and data of its sizes. Together
+// these tests contain every line of the documents that is in no other test or example
+// (`Documents.HaveOnlyCodeThatIsCompiled`).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ namespace documented {
 
 using namespace gradual;
 
-// Before tests change folders.
+// Computed before tests change the working directory.
 inline const std::filesystem::path root = std::filesystem::absolute(__FILE__).parent_path() / "..";
 
 struct Mlp {
@@ -31,7 +32,7 @@ struct Mlp {
 using Net = Compiled<Mlp, Inputs<f32[64], i32>>;
 constexpr auto optimizer = Accumulate{Adam{.learning_rate = 5e-3f}};
 
-/// Tiles of wider vectors pack more. The documents quote the plans of AVX-512.
+/// Selects the bytes planned for this CPU: wider vectors have larger tiles, which pack more. The documents quote AVX-512.
 constexpr std::int64_t planned([[maybe_unused]] std::int64_t avx512, [[maybe_unused]] std::int64_t avx2,
                                [[maybe_unused]] std::int64_t neon) {
 #if defined(__AVX512F__)
@@ -43,7 +44,7 @@ constexpr std::int64_t planned([[maybe_unused]] std::int64_t avx512, [[maybe_unu
 #endif
 }
 
-/// Data of the digits' sizes, in a folder of its own.
+/// Data of the digits' sizes, and a working directory of its own.
 struct Documented : testing::Test {
   const std::filesystem::path before = std::filesystem::current_path(),
                               folder = before / ("gradual_documented_" + std::to_string(::getpid()));

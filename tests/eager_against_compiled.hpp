@@ -1,12 +1,12 @@
 #pragma once
-// A model run eagerly, and compiled in parts of other sizes: parameters and losses of the same bits.
+// Trains a model eagerly, and compiled in parts of other sizes, and expects parameters and losses of the same bits.
 #include <gtest/gtest.h>
 
 #include "compiled_against_reference.hpp"
 
 namespace against_reference {
 
-/// A model whose samples are nine numbers.
+/// For a model whose samples are nine numbers.
 template <class Model>
 void expect_equal_bits_eagerly() {
   const auto x = numbers(samples * 9);

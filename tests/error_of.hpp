@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-/// What the error of type E says that f() throws; "accepted" where it throws none.
+/// Returns the message of the error of type E that f() throws; "accepted" if it throws none.
 template <class E, class F>
 std::string error_of(F f) {
   try {

@@ -9,7 +9,7 @@
 
 namespace models {
 
-inline constexpr int every_op_width = 37;  // a whole vector or warp of lanes, and a rest
+inline constexpr int every_op_width = 37;  // a full vector or warp of lanes, and a remainder
 inline constexpr std::int64_t every_op_samples = 130;
 
 /// Ops First, First + Step, ... of a list. Each op's operands and its value are scaled by parameters of their own, so that
@@ -67,7 +67,7 @@ struct RowOpsModel {
     const Var by = operand.on(a);
     a = a * by;
     const Var equal = where(argmax(a) == argmax(b), sum(a, {-1}), sum(b, {-1}));
-    const Var factors = where(c == 0.0, by - 1.0, 1.0 + 0.5 * tanh(a));  // some rows have one that is 0
+    const Var factors = where(c == 0.0, by - 1.0, 1.0 + 0.5 * tanh(a));  // in some rows, one is 0
     const Var rows[] = {sum(a * b, {-1}), max(a, {-1}), min(a, {-1}), equal, prod(factors, {-1})};
     Var total;
     for (int i = 0; i < 5; ++i) {
@@ -83,7 +83,7 @@ using EveryOpNet = Compiled<Model, Inputs<f32[every_op_width], f32[every_op_widt
 
 using Values = std::vector<std::vector<float>>;
 
-/// Numbers, ties, zeros, and by `largest` what overflows or underflows in exponentials.
+/// Numbers, ties, zeros, and numbers up to `largest` in magnitude, whose exponentials can overflow or underflow.
 inline Values every_op_operands(float largest) {
   Values data;
   for (unsigned k = 0; k < 3; ++k) data.push_back(numbers(every_op_samples * every_op_width, k + 1));
@@ -96,10 +96,10 @@ inline Values every_op_operands(float largest) {
   return data;
 }
 
-/// One sample to which special values come as parameters: inputs that are not finite are refused.
+/// One sample of ones; special values come as parameters, since inputs that are not finite are refused.
 inline const Values every_op_ones(3, std::vector<float>(every_op_width, 1));
 
-/// Parameters that bring every special place to every map op.
+/// Parameters that evaluate every map op at every special place.
 template <class Model>
 std::vector<Values> special_scales() {
   const auto places = op_checks::special_places<float>(3);
@@ -112,7 +112,8 @@ std::vector<Values> special_scales() {
   return all;
 }
 
-/// Parameters of `RowOpsModel`: rows of ones with two special values: one within a vector or warp of lanes, one in the rest.
+/// Parameters of `RowOpsModel`: rows of ones with two special values, one within a vector or warp of lanes and one in the
+/// remainder.
 inline std::vector<Values> special_rows() {
   std::vector<Values> all;
   for (const auto& [within, rest, unused] : op_checks::special_places<float>(2)) {

@@ -1,6 +1,6 @@
 #pragma once
-// Of an update rule: no bit of parameters and state depends on how windows are split, on where a run was resumed, or on a
-// window that was dropped; and they are those of the rule as it is recorded at run time, with its numbers.
+// For an update rule: no bit of parameters and state depends on how windows are split, on where a run is resumed, or on
+// dropped windows; and the bits are those of the rule as recorded at run time, with its numbers.
 #include <gtest/gtest.h>
 
 #include <limits>

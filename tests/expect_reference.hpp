@@ -5,7 +5,7 @@
 #include <gradual/check/eager_bits.hpp>
 #include <gradual/eager/tape.hpp>
 
-/// Evaluates what is on the tape by the reference, from the tape's own inputs, and expects equal bits of every node.
+/// Evaluates the tape by the reference, from the tape's own inputs, and expects equal bits for every node.
 template <class T>
 gradual::Reference<T> expect_reference(gradual::EagerTape& tape, const std::string& name,
                                        const gradual::Randomness& random = {}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Sums over the samples of a window, in parts of the window and in parts of the outputs, against the same bits.
+// Compares sums over the samples of a window, computed in parts of the window and of the outputs, with the expected bits.
 #include <gtest/gtest.h>
 
 #include <gradual/core/cpu/batch_contraction.hpp>
@@ -9,9 +9,9 @@
 
 namespace kernels {
 
-/// Adds a window of samples with p positions each to `expected.size()` sums: run(a part of the window, workspace, a
-/// part of the outputs) is called for every part, each time with workspace of its own, and with memory for open blocks
-/// only where a part ends inside a block. W: what the sums of blocks of T are held in.
+/// Adds a window of samples with p positions each to `expected.size()` sums: calls run(part of the window, workspace, part
+/// of the outputs) for every part, each time with its own workspace, and with memory for open blocks only where a part
+/// ends inside a block. W: the type of the sums of blocks of T.
 template <class T, class W, class Run>
 void expect_window(const std::vector<W>& expected, std::int64_t samples, std::int64_t p, std::int64_t workspace,
                    const std::string& what, Run run) {

@@ -1,7 +1,7 @@
 #pragma once
 #include <gradual/gradual.hpp>
 
-/// What a session's parameters begin with, without a session, whose kernels would be compiled.
+/// Returns the initial parameters of a session, without a session, whose kernels would have to be compiled.
 template <class Net>
 std::vector<typename Net::Real> initial_parameters(std::uint64_t seed) {
   std::vector<typename Net::Real> values(Net::parameter_elements);

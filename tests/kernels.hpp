@@ -1,6 +1,6 @@
 #pragma once
-// What tests of single kernels share: memory in which a read too far and a write too far show, and the rule of blocks
-// written down a second time, as core/canonical.hpp states it.
+// Shared by tests of single kernels: memory that reveals reads and writes out of bounds, and a second implementation of
+// the rule of blocks stated in core/canonical.hpp.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ class Memory {
   std::int64_t count_;
 };
 
-/// Elements that end where a page ends behind which there is no memory: a kernel that reads beyond them dies.
+/// Elements that end at the end of a page that is followed by no memory: a kernel that reads beyond them crashes.
 template <class T>
 class Operand {
  public:
@@ -73,7 +73,7 @@ class Operand {
   T* data_;
 };
 
-/// The first element in which two results differ, or −1; every NaN equals every NaN.
+/// Returns the index of the first element in which two results differ, or −1; every NaN equals every NaN.
 template <class T>
 std::int64_t first_difference(const Memory<T>& got, const std::vector<T>& expected) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -84,14 +84,15 @@ std::int64_t first_difference(const Memory<T>& got, const std::vector<T>& expect
   return -1;
 }
 
-/// The number of the block that holds a position, of p in each sample: a sample of 128 positions or more is cut into
-/// ⌈p/128⌉ blocks; of smaller ones bit_floor(128/p) share one.
+/// Returns the number of the block that holds a position, where each sample has p: a sample of 128 positions or more is cut
+/// into ⌈p/128⌉ blocks; bit_floor(128/p) smaller ones share one.
 constexpr std::int64_t block_of(std::int64_t at, std::int64_t p) {
   if (p >= 128) return at / p * ((p + 127) / 128) + at % p / 128;
   return at / p / static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(128 / p)));
 }
 
-/// Σ over `count` positions of what `term` continues a chain with, closed by the rule of blocks; W: of closed blocks.
+/// Sums `count` positions by chain = term(chain, position), with chains closed by the rule of blocks. W: the type of the
+/// sum of closed blocks.
 template <class T, class W = T, class Term>
 W canonical_sum(std::int64_t count, std::int64_t p, Term term) {
   W total = 0;
@@ -105,7 +106,7 @@ W canonical_sum(std::int64_t count, std::int64_t p, Term term) {
   return total;
 }
 
-/// Ways to cut a window of so many samples.
+/// Returns ways to split a window of `samples` samples.
 inline std::vector<std::vector<std::int64_t>> splits(std::int64_t samples) {
   std::vector<std::vector<std::int64_t>> result{{samples}};
   for (const std::int64_t first : {1, 7, 64, 128}) {

@@ -5,7 +5,7 @@ namespace models {
 
 using namespace gradual;
 
-/// A rule of more ops than one loop computes, so that it keeps something of each element in between.
+/// A rule of more ops than one loop computes, so that a value of each element is stored between loops.
 struct LongRule {
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
     Var moved = gradient;

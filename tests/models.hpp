@@ -21,7 +21,7 @@ struct Classifier {
   }
 };
 
-/// A regression whose samples weigh differently, through tanh and sigmoid.
+/// A regression through tanh and sigmoid whose samples have weights.
 struct WeightedRegression {
   nn::Linear first, second;
   constexpr explicit WeightedRegression(Scope s) : first(s / "first", 4, 33), second(s / "second", 33, 3) {}
@@ -32,7 +32,7 @@ struct WeightedRegression {
   }
 };
 
-/// A sequence model: three positions per sample share the weights, and a scale per position is broadcast.
+/// A sequence model: three positions per sample share the weights, and a scale for each position is broadcast.
 struct Sequence {
   nn::Linear inner, outer;
   Parameter scale;
@@ -44,14 +44,14 @@ struct Sequence {
   }
 };
 
-/// Samples in pieces: padded along rows and along columns, also inside what is summed, stored, and read one by one.
+/// Samples in pieces: padded along rows and columns, also inside sums, stored, and read one by one.
 struct Pieces {
   nn::Linear inner;
   Parameter scale;
   constexpr explicit Pieces(Scope s) : inner(s / "inner", 3, 7), scale(s.parameter("scale", Shape{5, 4}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
     const Var some = slice(scale.on(x), 0, 1, 3), y = concat({x * some, slice(x, 1, 1, 2)}, 1);
-    const Var later = pad(slice(x, 2, 1, 3), 1, 2, 0, 0.5) * slice(y, 2, 0, 3);  // rows in whole, and in part
+    const Var later = pad(slice(x, 2, 1, 3), 1, 2, 0, 0.5) * slice(y, 2, 0, 3);  // whole rows, and parts of rows
     const Var steps = tanh(inner(later));  // [batch, 5, 7]
     const Var wide = concat({steps, pad(y, 2, 1, 0, 0.5), slice(steps, 2, 3, 2)}, 2);
     const Var ends = stack({select(wide, 1, -1), select(wide, 1, 0)});
@@ -59,8 +59,8 @@ struct Pieces {
   }
 };
 
-/// Steps that are read one by one and put together again, in both directions, and rows of a parameter but for one: joins of
-/// many pieces, whose rows are reduced, and all of which is.
+/// Steps that are read one by one and joined again, in both directions, and all rows of a parameter but one: joins of many
+/// pieces that are reduced by rows, and as a whole.
 struct JoinedSteps {
   nn::Linear inner;
   Parameter weight;
@@ -78,8 +78,8 @@ struct JoinedSteps {
   }
 };
 
-/// Pieces through the same layers, and what comes of them once more: uses by the same op and shape, joined, beside one
-/// of another shape, a gain, and a layer that is too small to be.
+/// Pieces pass through the same layers, and their results once more: uses by the same op and shape, which are joined,
+/// beside one of another shape, a gain, and a layer that is too small to be joined.
 struct Shared {
   nn::Linear inner, outer;
   Parameter gain;
@@ -108,7 +108,8 @@ struct Dropped {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
-/// Weights that are computed, and then read transposed: a view of what its own kernel could have kept in registers.
+/// Computed weights that are then read transposed: a view of a value that its own kernel could otherwise have kept in
+/// registers.
 struct Tied {
   Parameter weight;
   constexpr explicit Tied(Scope s) : weight(s.parameter("weight", Shape{4, 4}, init::uniform(0.9))) {}
@@ -119,7 +120,7 @@ struct Tied {
   }
 };
 
-/// Convolutions: positions of a sample that fill more than a block, and few; chains of more than a block; strides.
+/// Convolutions: samples with more positions than a block and with few, chains longer than a block, strides.
 struct Convolutional {
   nn::Conv2d first, second;
   nn::Linear output;
@@ -130,7 +131,7 @@ struct Convolutional {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
-/// Convolutions over time, each output of what came before it, with places that lie further and further apart.
+/// Causal convolutions over time, with increasing dilation.
 struct Temporal {
   nn::Conv1d first, second;
   nn::Linear output;
@@ -143,7 +144,7 @@ struct Temporal {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
-/// Convolutions in groups: of several channels, of one channel each, of different numbers of channels and outputs.
+/// Convolutions in groups: of one channel with several outputs, depthwise, and of several channels with fewer outputs.
 struct Separable {
   nn::Conv2d wider, each, narrower;
   nn::Linear output;
@@ -154,8 +155,8 @@ struct Separable {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
-/// From few places to many: transposed convolutions of images and of series, with strides, groups and zeros, and norms of
-/// groups of channels.
+/// Upsampling: transposed convolutions of images and of series, with strides, groups and zeros, and norms of groups of
+/// channels.
 struct Decoder {
   nn::Linear code;
   nn::ConvTranspose2d wider, each;
@@ -174,7 +175,7 @@ struct Decoder {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
-/// Tokens: rows of a table that many positions share, and attention to what came before.
+/// Tokens: rows of a table that many positions share, and causal attention.
 struct Tokens {
   nn::Embedding table;
   nn::Linear query, key, output;
@@ -191,7 +192,7 @@ struct Tokens {
   }
 };
 
-/// Every kind of sum over samples; behind them a product, a sum of uses and functions of parameters; a penalty.
+/// Every kind of sum over samples, followed by a product, a sum of uses and functions of parameters; a penalty.
 struct Sums {
   nn::Conv2d convolution;
   nn::Embedding table;
@@ -209,8 +210,8 @@ struct Sums {
   }
 };
 
-/// Values of 16 bits through every kind of kernel; a layer whose two uses are one sum; behind the sums over samples products
-/// and functions of parameters, and a penalty.
+/// Values of 16 bits through every kind of kernel; a layer whose two uses are one sum; the sums over samples are followed
+/// by products and functions of parameters; a penalty.
 struct Narrow {
   nn::Conv2d convolution;
   nn::LayerNorm norm;
@@ -235,7 +236,7 @@ struct Narrow {
   }
 };
 
-/// Messages along edges of each sample's own graph, more than a block of them, some of which are not there.
+/// Messages along the edges of each sample's own graph, more than a block of them, some of which are missing (-1).
 struct Edges {
   nn::Linear node, message, output;
   constexpr explicit Edges(Scope s)
@@ -248,7 +249,7 @@ struct Edges {
     return {mse(output(sum(h, {1})), y)};
   }
 };
-/// Two ends of each edge, or -1.
+/// Returns the two ends of each edge, -1 for missing ones.
 inline std::vector<std::int32_t> edges(std::size_t samples) {
   std::vector<std::int32_t> result(samples * 280);
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -273,7 +274,7 @@ using JoinedNet = Compiled<JoinedSteps, Inputs<E[10][8]>>;
 using SharedNet = Compiled<Shared, Inputs<f32[3][36], f32[2]>>;
 using SequenceNet = Compiled<Sequence, Inputs<f32[3][6], f32[3][2]>>;
 
-/// Numbers in (−1, 1) that are the same on every machine; of another type, rounded to it.
+/// Returns numbers in (−1, 1) that are the same on every machine; `numbers_in` rounds them to another type.
 inline std::vector<float> numbers(std::size_t count, unsigned seed = 1) {
   std::vector<float> result(count);
   for (float& x : result) {

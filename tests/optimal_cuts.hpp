@@ -1,5 +1,5 @@
 #pragma once
-// What choices of cuts are compared with: the best of all, and segments of equal length.
+// Baselines for choices of cuts: the optimum, and segments of equal length.
 #include <algorithm>
 #include <gradual/autodiff/cuts.hpp>
 #include <limits>
@@ -13,9 +13,9 @@ using Cuts = std::vector<Cut>;
 
 inline constexpr std::int64_t impossible = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// The least work of repetitions, over all that may be kept whenever a stretch is computed (Beaumont et al., Optimal
-/// Re-Materialization Strategies for Heterogeneous Chains, 2019, with cuts that cost nothing to store). Cubic in the
-/// number of cuts, for each room that can be left.
+/// The least work of recomputation, over all choices of what is kept whenever a stretch is computed (Beaumont et al.,
+/// Optimal Re-Materialization Strategies for Heterogeneous Chains, 2019, with cuts that cost nothing to store). Cubic in
+/// the number of cuts, for each amount of room that can be left.
 class Optimum {
  public:
   explicit Optimum(const Cuts& cuts) : cuts_(cuts) {}
@@ -40,8 +40,8 @@ class Optimum {
   std::map<std::tuple<std::size_t, std::size_t, std::int64_t>, std::int64_t> known_;
 };
 
-/// Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: segments of equal length, of which only the last
-/// is not computed again. The number of segments that needs the least.
+/// Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: segments of equal length, of which all but the last are
+/// recomputed. Uses the length that needs the least memory.
 struct SquareRootRule {
   std::int64_t most = impossible, work = 0;
 

@@ -1,7 +1,7 @@
 #pragma once
-// Random nets that a compiler can trace: a seed is a template argument, and everything else follows from it. A net
-// reads an image, tokens and a label; each step makes a value of earlier ones that fit, those that nothing has read the
-// likeliest.
+// Random nets that a compiler can trace: the seed is a template argument and determines everything else. A net reads an
+// image, tokens and a label; each step computes a value from earlier ones that fit, preferring those that nothing has
+// read yet.
 #include <gradual/gradual.hpp>
 
 #include "random_numbers.hpp"
@@ -13,7 +13,7 @@ using namespace gradual;
 inline constexpr int max_values = 32, max_parameters = 32, tokens = 4, words = 9, classes = 5;
 using NetInputs = Inputs<f32[2][6][5], i32[tokens], i32>;
 
-/// Where a net's parameters come from: they are declared when a model is made, and read when it is traced.
+/// The source of a net's parameters: declares them when a model is constructed, and reads them when it is traced.
 struct ParameterSource {
   const Scope* declaring = nullptr;
   Tape* tape = nullptr;
@@ -67,7 +67,7 @@ class Steps {
     used_[best] = true;
     return values_[best];
   }
-  /// All that nothing has read: scores of a class or squares.
+  /// Combines all values that nothing has read: cross entropy of class scores, and mean squares.
   constexpr Var per_sample(Var label) {
     Var result;
     if (number(3) == 0) result = cross_entropy(linear(flatten(any()), classes), label);
@@ -125,12 +125,12 @@ class Steps {
       return add(where(x < y, y, 0.3 * x));
     }
     if (kind == 10) return add(dropout(any(), 0.3));
-    if (kind == 11) {  // a computed weight, which is read again the other way
+    if (kind == 11) {  // a computed weight, also read transposed
       const Var x = of_rank(2, 3), w = tanh(source_.make({last(x), 1 + number(9)}));
       penalised_ = w;
       return add(matmul(tanh(matmul(x, w)), w, false, true));
     }
-    if (kind == 12) {  // a weight of columns of length 1, some of which is dropped
+    if (kind == 12) {  // a weight with dropout and columns normalised to length 1
       const Var x = of_rank(2, 3), w = dropout(source_.make({last(x), 1 + number(9)}), 0.2);
       return add(matmul(x, w / sqrt(sum(w * w, {0}, true) + 0.1)));
     }

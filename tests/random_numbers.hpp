@@ -1,8 +1,8 @@
 #pragma once
-// The random numbers from which random graphs and nets are made.
+// The random numbers that determine random graphs and nets.
 #include <cstdint>
 
-/// A well-mixed function of a number (Steele et al. 2014, splitmix64).
+/// Mixes the bits of a number (Steele et al. 2014, splitmix64).
 constexpr std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

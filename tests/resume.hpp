@@ -1,5 +1,5 @@
 #pragma once
-// What tests of saved states share.
+// Shared by tests of saved states.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ struct Resume : testing::Test {
   ~Resume() override { std::filesystem::remove(file); }
 };
 
-/// Whether two states are the same, tensors to the bit.
+/// Returns whether two states are equal, their tensors bit for bit.
 inline testing::AssertionResult equal(const Checkpoint& a, const Checkpoint& b) {
   for (const auto& [name, text] : a.notes)
     if (!b.notes.contains(name) || b.note(name) != text) return testing::AssertionFailure() << "note " << name << ": " << text;

@@ -1,5 +1,5 @@
 #pragma once
-// Every update rule: the one list that tests and benchmarks of all of them sweep.
+// The list of all update rules, swept by tests and benchmarks.
 #include <gradual/gradual.hpp>
 
 namespace models {
@@ -12,7 +12,7 @@ struct RuleList {
   using to = List<Rule..., More...>;
 };
 
-/// Rules for which each element stands for itself, and those that look at whole parameters or at all of them.
+/// Rules that update each element by itself, and rules that read whole parameters or all of them.
 using ElementwiseRules = RuleList<Sgd, Adam, AdamW, NAdam, RAdam, AmsGrad, Adamax, RmsProp, Adagrad, Adadelta, Lion>;
 using WiderRules = RuleList<Lamb, Lars, Muon, Shampoo, Adafactor, Lbfgs>;
 

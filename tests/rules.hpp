@@ -1,12 +1,12 @@
 #pragma once
-// What tests that sweep every rule share.
+// Shared by tests that sweep every rule.
 #include <gtest/gtest.h>
 
 #include "rule_list.hpp"
 
 namespace models {
 
-/// A rule all of whose numbers matter.
+/// Returns a rule in which every number has an effect.
 template <class Rule>
 Rule with_all_numbers() {
   Rule rule{};

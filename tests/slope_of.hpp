@@ -1,7 +1,7 @@
 #pragma once
 #include <utility>
 
-/// The slope of f at 0, by differences of six points.
+/// Returns the slope of f at 0 by 6-point differences.
 template <class F>
 double slope_of(F f) {
   double slope = 0;

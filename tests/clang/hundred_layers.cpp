@@ -1,4 +1,4 @@
-// Of differing widths and activations, as `tools/compile-time --source 100` writes them one by one.
+// Layers of different widths and activations, which `tools/compile-time --source 100` writes one by one.
 #include <gradual/gradual.hpp>
 using namespace gradual;
 
@@ -21,7 +21,7 @@ void train(std::span<const float> x, std::span<const std::int32_t> y) {
   session.accumulate(x, y);
 }
 
-/// Options that clang 14 took for an initializer, in a template.
+/// Options in a template, which clang 14 mistook for an initializer.
 template <int Rows>
 struct OfOptions {
   nn::Embedding table;

@@ -1,4 +1,4 @@
-// Loops over rows of 16 columns, which clang would unroll before it makes vectors of them.
+// Loops over rows of 16 columns, which clang would unroll before it vectorizes them.
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -179,7 +179,7 @@ TEST(ConditionalParameter, KeepsTheGradientOfAnEarlierMicroBatch) {  // case 8
   EXPECT_EQ(session.parameters()["p"].values[1], -3.0f);
 }
 
-int boundaries = 0, updates = 0;  // how often what no sample enters of backward, and the rule, were run
+int boundaries = 0, updates = 0;  // runs of the part of backward that no sample enters, and of the rule
 const void* rule = nullptr;       // its kernels
 
 /// The processor, counting.
@@ -216,7 +216,7 @@ TEST(Accumulator, HoldsTheCanonicalSumAndBeginsAnewEachWindow) {  // case 11
   const std::vector<float> w(300, 1.0f);
   for (const Reduction reduction : {Reduction::mean, Reduction::sum}) {
     Session session(MeanNet{}, descent, {.global_batch = 300, .reduction = reduction});
-    session.accumulate(x, w);  // what a window leaves behind must not be in the next
+    session.accumulate(x, w);  // nothing of this window may enter the next
     const float before = session.parameters()["p"].values[0];
     for (std::size_t at = 0; at < 300; at += 60)
       session.accumulate(std::span(x).subspan(at * 2, 120), std::span(w).subspan(at, 60));

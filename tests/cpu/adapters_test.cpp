@@ -24,7 +24,7 @@ std::vector<float> values(const S& session) {
   return {parameters.values().begin(), parameters.values().end()};
 }
 
-/// The window's mean gradient at the start, by a step of length 1 down it.
+/// Returns the first step by a rule, which is the mean gradient as its adapters change it if the learning rate is 1.
 std::vector<float> first_step(const auto& rule) {
   auto session = session_of(rule);
   const auto before = values(session);
@@ -135,7 +135,7 @@ TEST(Adapters, EndInTheSameBitsHoweverTheWindowIsSplit) {
   EXPECT_EQ(differing_bits(whole.optimizer_state_bytes(), parts.optimizer_state_bytes()), 0);
 }
 
-/// The parameters after eight windows, which do not depend on how these are split.
+/// Returns the parameters after eight windows, and expects them not to depend on the split.
 std::vector<float> after_eight_windows(const auto& rule) {
   auto whole = session_of(rule), parts = session_of(rule, 7);
   whole.accumulate(x, y);

@@ -15,7 +15,7 @@ struct AveragedValidation : testing::Test {
   using Data = Dataset<float, std::int32_t>;
   const Data data{x, y}, unseen = data.subset(70, 30);
 
-  /// f(trainer) for a compiled and for an eager net.
+  /// Calls f(trainer) for a compiled and for an eager net.
   template <class F>
   static void of_both(const TrainerOptions& options, F f) {
     Trainer compiled(ClassifierNet{}, rule, options);

@@ -1,4 +1,4 @@
-// Recurrent layers in both directions: two layers, of which one is given the sequence turned round; with ends of sequences.
+// Bidirectional recurrent layers: two layers, one of which reads the sequence in reverse; also for sequences that end early.
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
@@ -73,7 +73,7 @@ struct Model {
 template <class Layer>
 using Net = Compiled<Model<Layer>, Inputs<f32[steps][features], f32[steps]>>;
 
-/// The model of a sequence that is all there, which runs eagerly.
+/// The model for a sequence without padding, run eagerly.
 template <class Layer>
 struct Shorter : Model<Layer> {
   using Model<Layer>::Model;
@@ -82,7 +82,7 @@ struct Shorter : Model<Layer> {
 
 TYPED_TEST(Bidirectional, HaveTheBitsOfTheShorterSequence) {
   auto x = numbers(steps * features);
-  for (std::size_t i = 2 * features; i < x.size(); ++i) x[i] *= 1e4f;  // nothing that may be seen
+  for (std::size_t i = 2 * features; i < x.size(); ++i) x[i] *= 1e4f;  // must not be seen
   const auto weights = numbers(Net<TypeParam>::parameter_elements);
   Parameters parameters(Device::cpu());
   const Shorter<TypeParam> shorter(parameters.root());

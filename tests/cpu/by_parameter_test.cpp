@@ -1,5 +1,5 @@
-// Rules that look at parameters one by one: their formulas over parameters of several shapes, their sums in canonical
-// order, the same bits compiled, eager and however windows are split, and what cannot be asked of them.
+// Rules that reduce over each parameter: their formulas for parameters of several shapes, their sums in canonical order,
+// the same bits compiled, eagerly and however windows are split, and their errors.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -97,7 +97,7 @@ void expected(const Muon& r, Part& p, double t) {
     p.value[i] = p.value[i] * (1 - at(r.learning_rate) * at(r.weight_decay)) - at(r.learning_rate) * scale * direction[i];
 }
 
-/// Gradients of a bowl of uneven curvature around another place for each element.
+/// Returns the gradient of a quadratic of uneven curvature with a different minimum for each element.
 Row gradient(const Row& value, std::size_t salt) {
   Row g(value.size());
   for (std::size_t i = 0; i < value.size(); ++i)
@@ -110,7 +110,7 @@ void expect_formula(const Rule& rule) {
   constexpr std::size_t arrays = 2 + detail::state_size<StateOf<Rule>>();
   const Tape tape = trace_update(rule, std::span(declared));
   std::vector<Part> parts;
-  std::vector<Row> inputs(arrays);  // all of each array, then each parameter's part of it
+  std::vector<Row> inputs(arrays);  // each whole array, then each parameter's part of it
   for (std::size_t p = 0; p < declared.size(); ++p) {
     const auto count = static_cast<std::size_t>(declared[p].shape.unit());
     Part part{declared[p].shape, Row(count), Row(count), Row(count, 0.0), Row(count, 0.0)};
@@ -243,7 +243,7 @@ TEST(ByParameter, AFrozenParameterIsNoPartOfAnothersNorm) {
   EXPECT_FALSE(std::ranges::equal(before, all.parameters()["hidden/weight"].values));
 }
 
-/// An adapter that asks for the norm of all that an inner rule made.
+/// An adapter that takes the norm of an inner rule's results over all parameters.
 template <class Inner>
 struct ScaleBySize {
   Inner inner;
@@ -253,7 +253,7 @@ struct ScaleBySize {
     return update(next.parameter / sqrt(sum(next.parameter * next.parameter, {0})), next.state);
   }
 };
-/// A rule that asks for the parts of one number.
+/// A rule that takes a norm by parameter of a single number.
 struct PartsOfANumber {
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
     return update(parameter - norm_by_parameter(sum(gradient, {0})), state);

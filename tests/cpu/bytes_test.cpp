@@ -19,11 +19,11 @@ struct Scaled {
 };
 template <class E>
 using ImageNet = Compiled<Scaled, Inputs<E[1][4][4], i32, i32>>;
-/// A net whose first product reads them as they are.
+/// A net whose first product reads them unscaled.
 template <class E>
 using PlainNet = Compiled<Classifier, Inputs<E[9], i32>>;
 
-/// Every byte, in no order.
+/// Returns bytes of all values, in no particular order.
 std::vector<u8> bytes(std::int64_t count) {
   std::vector<u8> result(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<u8>(i * 167 + i / 256);
@@ -77,7 +77,7 @@ TEST(Bytes, AreLearnedFromEagerly) {
     });
     Trainer trainer(net, optimizer, {.global_batch = 32, .micro_batch = 7, .seed = 3});
     trainer.fit(Dataset(images, label), {.epochs = 2, .progress = Progress::never});
-    trainer.session().accumulate(100, [&](EagerTape& tape) {  // parts of what is given
+    trainer.session().accumulate(100, [&](EagerTape& tape) {  // called for parts of the data
       return model.loss(tape.input(images, {9}), tape.input(label));
     });
     const auto values = trainer.session().parameters().values();

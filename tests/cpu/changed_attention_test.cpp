@@ -1,5 +1,5 @@
-// Attention whose scores a model changes: sequences that are packed together, and biases of distances, which steps have too, as
-// they turn queries and keys.
+// Attention whose scores a model changes: packed sequences, and distance biases, which single steps apply as well, as they
+// do rotary embeddings.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -13,7 +13,7 @@ using namespace both_ways;
 
 constexpr std::int64_t width = 8, positions = 7;
 
-/// Several sequences, one behind the other: positions see those of their own alone.
+/// Several sequences, packed one after another: positions see only their own sequence.
 template <nn::Attend Seen, std::int64_t Positions>
 struct Packed {
   nn::MultiHeadAttention attention;
@@ -42,7 +42,7 @@ void expect_bits_of_a_sequence_alone(const std::vector<float>& x, const std::vec
   EXPECT_TRUE(std::ranges::equal(alone, std::span(packed).subspan(first, alone.size()))) << begin;
 }
 
-/// One of `First` positions and one of `Second`.
+/// Packs a sequence of `First` positions and one of `Second`.
 template <nn::Attend Seen, std::int64_t First, std::int64_t Second>
 void expect_bits_of_sequences_alone() {
   constexpr std::int64_t both = First + Second;
@@ -59,10 +59,10 @@ void expect_bits_of_sequences_alone() {
 TEST(ChangedAttention, GivesPackedSequencesTheBitsOfEachAlone) {
   expect_bits_of_sequences_alone<nn::Attend::everywhere, 3, 4>();
   expect_bits_of_sequences_alone<nn::Attend::backward, 3, 4>();
-  expect_bits_of_sequences_alone<nn::Attend::everywhere, 37, 70>();  // over several lanes, from another one on
+  expect_bits_of_sequences_alone<nn::Attend::everywhere, 37, 70>();  // over several lanes; the second starts in another one
 }
 
-/// The further a position lies before, the less of its score is left (Press, Smith and Lewis 2022), and far ones are not seen.
+/// Scores fall with distance (Press, Smith and Lewis 2022), and distant positions are not seen.
 struct Fading {
   nn::MultiHeadAttention attention;
   constexpr explicit Fading(Scope s) : attention(s / "attention", width, 2, nn::Attend::backward, {.rotary = 50}) {}
@@ -88,7 +88,7 @@ TEST(ChangedAttention, TakesStepsToTheBitsOfTheWhole) {
   std::vector<float> whole(positions * width), next((2 * positions + 1) * width);
   Inference<Whole>{parameters}(x, whole);
   Inference<Next> step(parameters);
-  std::vector<float> keys = numbers(positions * width, 2), values = numbers(positions * width, 3);  // of others
+  std::vector<float> keys = numbers(positions * width, 2), values = numbers(positions * width, 3);  // left by others
   for (std::int32_t place = 0; place < positions; ++place) {
     const auto row = [&](const auto& all) { return std::span(all).subspan(static_cast<std::size_t>(place * width), width); };
     step(row(x), keys, values, std::span(&place, 1), next);

@@ -1,4 +1,4 @@
-// A budget, not a batch: memory is taken away and given back while a window is open, and no bit knows of it.
+// A budget, not a batch: memory is taken away and given back while a window is open, and no bit depends on it.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ struct ChangingBudget : testing::Test {
   const TrainerOptions options{.global_batch = 256, .micro_batch = 100, .open_blocks = OpenBlocks::always, .seed = 3};
 };
 
-/// One line of the table: from a sample on, the micro-batch and what all memory is then.
+/// One line of the table: the budget, the micro-batch and the total bytes from a sample on.
 struct Row {
   std::int64_t sample, budget, micro_batch, bytes;
 };
@@ -78,7 +78,7 @@ TEST_F(ChangingBudget, CutToAThirdAndGivenBackTwiceChangesNoBit) {
 
 std::int64_t free_now = 0, most_at_once = 0;
 
-/// A processor whose memory others take and give back.
+/// A processor whose free memory varies because of others.
 struct Shared : Cpu {
   struct Memory : HeapBlock {
     Memory() = default;
@@ -106,7 +106,7 @@ TEST_F(ChangingBudget, FollowsWhatIsFreeToTheSameBits) {
   free_now = 0;  // taken by this session
   window(0);
   free_now = plenty;
-  most_at_once = session.memory().transient() * 2;  // less than there seems to be
+  most_at_once = session.memory().transient() * 2;  // less than `free_memory` claims
   window(200);
   most_at_once = plenty;
   window(400);
@@ -147,7 +147,7 @@ TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
   const std::int64_t one_block = TrainingLayout<ClassifierNet, Adam>(128, 512, OpenBlocks::as_needed).table().total();
   const std::int64_t counted = allocations;
   session.set_budget(before.total());
-  session.set_budget(Budget{});  // no more than it was given at first
+  session.set_budget(Budget{});  // what it was given at first
   EXPECT_EQ(allocations, counted);
   for (const std::int64_t budget : {one_block - 1, std::int64_t{0}}) try {
       session.set_budget(budget);
@@ -167,7 +167,7 @@ TEST_F(ChangingBudget, WhatCannotBeKeptIsRefusedAndChangesNothing) {
   EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);
 }
 
-/// Wide where samples are read and narrow after that: unfinished blocks need more than the samples of a whole one.
+/// Wide inputs and narrow layers: unfinished blocks need more memory than the samples of a whole block.
 struct Narrowing {
   nn::Linear hidden, output;
   constexpr explicit Narrowing(Scope s) : hidden(s / "hidden", 512, 32), output(s / "output", 32, 1) {}
@@ -215,7 +215,7 @@ TEST_F(ChangingBudget, WhereTheSystemRefusesTheMicroBatchGetsSmaller) {
   EXPECT_THROW(session.accumulate(x, y), MemoryError);
   failing_allocation = none;
   fails_for_ever = false;
-  EXPECT_EQ(session.accumulate(x, y), 1);  // the next call asked again
+  EXPECT_EQ(session.accumulate(x, y), 1);  // the next call tried again
   Session other(ClassifierNet{}, optimizer, {.global_batch = 512});
   other.accumulate(x, y);
   EXPECT_EQ(differing_bits(session.parameter_bytes(), other.parameter_bytes()), 0);

@@ -1,5 +1,5 @@
-// Precision, recall and F1, beside a loss and by a confusion matrix, and the areas under the ROC and under precision by recall,
-// against what is counted sample by sample and pair by pair.
+// Precision, recall and F1, as metrics of a loss and by a confusion matrix, and the areas under the ROC curve and under precision
+// by recall, against counts by sample and by pair.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace models;
 constexpr std::int32_t padding = -100;
 constexpr std::size_t samples = 90, classes = 4;
 
-/// Of class 2, beside a loss that is weighted and ignores labels.
+/// Metrics of class 2, with a weighted loss that ignores some labels.
 struct Model {
   nn::Linear layer;
   constexpr explicit Model(Scope s) : layer(s / "layer", 6, classes) {}
@@ -30,7 +30,7 @@ struct Model {
 };
 using Net = Compiled<Model, Inputs<f32[6], i32>>;
 
-/// A row of the counts that all is made of.
+/// The counts for one class, from which all metrics follow.
 struct Counted {
   double right = 0, missed = 0, wrong = 0;
   double precision() const { return right / (right + wrong); }

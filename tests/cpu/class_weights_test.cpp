@@ -36,7 +36,7 @@ TEST(ClassWeights, HaveTheBitsOfGivenOnes) {
   EXPECT_TRUE(std::ranges::equal(given.parameters().values(), by_class.parameters().values()));
 }
 
-/// Weights that the program counts.
+/// Class weights that the program counts, as a parameter.
 struct Counted {
   nn::Linear layer;
   Parameter class_weights;

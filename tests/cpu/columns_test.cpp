@@ -1,5 +1,5 @@
-// Columns of one input of integers, each the indices of a table of its own or the labels of a task of its own: the bits of
-// inputs apart, and values that are refused by their columns.
+// Columns of one integer input, each with the indices of its own table or the labels of its own task: the bits of separate
+// inputs, and errors that name the column.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -23,7 +23,7 @@ struct Apart {
     return {cross_entropy(species(x), of_species) + cross_entropy(habit(x), of_habit)};
   }
 };
-/// Colour, what nobody looks at, and size; species and habit.
+/// Columns: colour, one that nothing reads, and size; tasks: species and habit.
 struct Together : Apart {
   using Apart::Apart;
   constexpr Var predict(Var columns) const { return species(hidden_of(select(columns, 1, 0), select(columns, 1, 2))); }
@@ -56,7 +56,7 @@ TEST(Columns, HaveTheBitsOfInputsApart) {
   EXPECT_EQ(apart, train_eager<Together>({13, 21}, columns, tasks));
 }
 
-/// Each with one bad value: its place among the values of samples 0 to 59, and what is said of it.
+/// A bad value: its place among the values of samples 0 to 59, and the expected error.
 struct Bad {
   std::size_t place;
   std::int32_t value;
@@ -134,7 +134,7 @@ TEST(Columns, AreCheckedInAllDataOfAFit) {
   });
 }
 
-/// What a view reads of an input whose values are their places.
+/// Compares the source that is found for a view with what it reads of an input whose values are their places.
 TEST(Columns, AreFoundBehindViews) {
   struct View {
     Var (*of)(Var x);
@@ -183,7 +183,7 @@ TEST(Columns, ThatCannotBeToldApartAreRefused) {
   const auto late = [&](std::int64_t column) { return slice(select(label, 2, column), 1, 2, 2); };
   const Var fewer = slice(scores, 2, 0, 4);
   cross_entropy(scores, late(0));
-  cross_entropy(fewer, late(1));  // of another column
+  cross_entropy(fewer, late(1));  // another column
   cross_entropy(scores, slice(select(label, 2, 0), 1, 0, 2));
   EXPECT_EQ(error_of<ShapeError>([&] { cross_entropy(fewer, slice(select(label, 2, 0), 1, 0, 2)); }),
             "labels of 5 and of 4 classes are views of one input that may overlap: give each an input of its own");

@@ -81,7 +81,7 @@ TEST(CompiledAgainstReference, OneValueReducedOverOtherAxes) {
   expect_equal_bits<Compiled<TwoReductions, Inputs<f32[3][6]>>>({x}, std::span(x));
 }
 
-/// Rows that are reduced one by one, side by side, and, where they are read across, side by side though they fill vectors.
+/// Rows that are reduced one by one, several side by side, and, if transposed, side by side although they fill vectors.
 struct RowsOfManyWidths {
   Parameter scale;
   constexpr explicit RowsOfManyWidths(Scope s) : scale(s.parameter("scale", Shape{31}, init::uniform(1))) {}
@@ -98,8 +98,8 @@ TEST(CompiledAgainstReference, ShortRowsOfManyWidths) {
   expect_equal_bits<Compiled<RowsOfManyWidths, Inputs<f32[16][31]>>>({x}, std::span(x));
 }
 
-/// Rows whose last columns fill no vector of 4, 8 or 16, summed over themselves and over the batch in one kernel; rows of
-/// joined values, and where the largest of a row is.
+/// Rows that end inside vectors of 4, 8 or 16 elements, summed by row and over the batch in one kernel; rows of joined
+/// values, and the index of a row's largest.
 struct RowsThatEndInsideAVector {
   nn::LayerNorm odd, joined;
   constexpr explicit RowsThatEndInsideAVector(Scope s) : odd(s / "odd", 63), joined(s / "joined", 50) {}
@@ -135,7 +135,7 @@ TEST(CompiledAgainstReference, RowsThatEndInsideAVectorInPartsOfBlocks) {
   EXPECT_EQ(learned(7), learned(samples));
 }
 
-/// In double, of what is in memory as floats: 35 · 2^-32 of it is seen.
+/// A sum in double of values that are stored as floats: what exceeds 35, 35 · 2^-32, must be seen.
 struct SumInDouble {
   Parameter scale;
   constexpr explicit SumInDouble(Scope s) : scale(s.parameter("scale", Shape{35}, init::constant(1))) {}
@@ -167,7 +167,7 @@ TEST(CompiledAgainstReference, RowsThatEndInsideAVectorTrapNowhereElse) {
   EXPECT_EQ(std::fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), 0);
 }
 
-/// A product that one kernel reads element by element for the last time, and in another order.
+/// A product whose last reader is one kernel that reads it both element by element and transposed.
 struct ReadTwoWays {
   Parameter weight;
   constexpr explicit ReadTwoWays(Scope s) : weight(s.parameter("weight", Shape{3, 3}, init::uniform(1))) {}
@@ -183,7 +183,7 @@ TEST(CompiledAgainstReference, AValueIsNotReplacedWhereItsOtherElementsAreRead) 
   expect_equal_bits<Compiled<ReadTwoWays, Inputs<f32[3][3]>>>({x}, std::span(x));
 }
 
-/// A product that one kernel reads for the last time under two shapes, and whose memory the first result may take over.
+/// A product whose last reader is one kernel that reads it under two shapes; its first result may take over the memory.
 struct ReadUnderTwoShapes {
   Parameter weight, mix;
   constexpr explicit ReadUnderTwoShapes(Scope s)
@@ -200,7 +200,7 @@ TEST(CompiledAgainstReference, AValueIsLoadedOnceUnderSeveralShapes) {
   expect_equal_bits<Compiled<ReadUnderTwoShapes, Inputs<f32[4][3]>>>({x}, std::span(x));
 }
 
-/// Operands that are one value.
+/// Ops whose operands are the same value.
 struct Repeated {
   Parameter square, gone;
   constexpr explicit Repeated(Scope s)
@@ -221,7 +221,7 @@ TEST(CompiledAgainstReference, RepeatedOperands) {  // case 28
   for (int i = 0; i < 3; ++i) EXPECT_EQ(gradients[static_cast<std::size_t>(Net::parameter_offset(1) + i)], 0.0f);
 }
 
-/// Sums over no elements beside others, which are 0, and a weight that no position of a sample meets.
+/// Sums over no elements, which are 0, beside others, and a weight that no position of a sample uses.
 struct Empties {
   Parameter weight, unmet;
   constexpr explicit Empties(Scope s)

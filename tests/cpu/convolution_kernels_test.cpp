@@ -19,7 +19,7 @@ ConvolutionAxis axis(std::int64_t in, std::int64_t kernel, std::int64_t stride, 
                      std::int64_t dilation = 1) {
   return {in, kernel, (in + 2 * padding - 1 - (kernel - 1) * dilation) / stride + 1, stride, 1, padding, dilation};
 }
-/// The axis of an adjoint: zeros lie between the elements of the image.
+/// Returns the axis of an adjoint, which has zeros between the elements of the image.
 ConvolutionAxis spread_axis(std::int64_t in, std::int64_t kernel, std::int64_t spread, std::int64_t before,
                             std::int64_t out, std::int64_t stride = 1, std::int64_t dilation = 1) {
   return {in, kernel, out, stride, spread, before, dilation};
@@ -93,7 +93,7 @@ const Case cases[] = {
     {"one row, an adjoint of a stride", {2, 3, axis(1, 1, 1, 0), spread_axis(20, 7, 2, 6, 45), true}, 3},
 };
 
-/// The image under a tap, of an image that is padded and spread as a whole.
+/// Returns the pixel at a place of the image once it is padded and spread as a whole.
 template <class T>
 T pixel_by_hand(const Convolution& c, const T* image, std::int64_t channel, std::int64_t row, std::int64_t column) {
   const std::int64_t in_row = row - c.y.before, in_column = column - c.x.before;
@@ -208,7 +208,7 @@ void expect_batch_convolution(const Case& test, std::int64_t images, std::int64_
 
 TEST(ConvolutionKernels, AdjointsOfWeightsAtTheEdges) {
   for (const Case& test : cases) {
-    if (test.c.y.spread > 1 || test.c.flipped) continue;  // they are of images as they were given
+    if (test.c.y.spread > 1 || test.c.flipped) continue;  // adjoints of weights have plain images
     expect_batch_convolution<float>(test, 1, 9);
     expect_batch_convolution<double>(test, 1, 3);
     expect_batch_convolution<float, double>(test, 1, 3);

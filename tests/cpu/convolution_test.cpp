@@ -95,9 +95,9 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(apart[1], 3 + 40);
   const Tensor spread = value(conv_transpose1d(series, kernel({1, 2, 3, 5, 0, 7}, {2, 1, 3}), {.stride = 2, .padding = 1}, 1));
   ASSERT_EQ(spread.shape(), (Shape{1, 1, 8}));
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(spread[2 * i], 2 * (i + 1));  // of the middle of each kernel
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(spread[2 * i], 2 * (i + 1));  // by the middle of each kernel
   EXPECT_EQ(spread[1], 3 * 1 + 1 * 2 + 7 * 10 + 5 * 20);
-  EXPECT_EQ(spread[7], 3 * 4 + 7 * 40);  // the row more that output_padding gives
+  EXPECT_EQ(spread[7], 3 * 4 + 7 * 40);  // the element that output_padding adds
   const Tensor enlarged = value(conv_transpose2d(x, kernel({1, 2, 3, 4}, {1, 1, 2, 2}), {.stride = 2}));
   ASSERT_EQ(enlarged.shape(), (Shape{1, 1, 6, 6}));
   EXPECT_EQ(enlarged[0], 1);
@@ -117,13 +117,13 @@ TEST(Convolutions, KnownValues) {
   EXPECT_EQ(means[1], 2);
   const Tensor padded = value(avg_pool1d(tape.input(wide, {2, 4}), 2, {.stride = 1, .padding = 1}));
   ASSERT_EQ(padded.shape(), (Shape{1, 2, 5}));
-  EXPECT_EQ(padded[0], 0.5);  // of a zero beside the series
+  EXPECT_EQ(padded[0], 0.5);  // with a zero beside the series
   EXPECT_EQ(padded[5], -0.5);
-  const std::vector<f16> large(4, f16(60000.0f));  // whose sum is no f16
+  const std::vector<f16> large(4, f16(60000.0f));  // their sum is beyond f16
   EXPECT_EQ(value(avg_pool2d(tape.input(large, {1, 2, 2}), 2))[0], 60000);
 }
 
-TEST(Convolutions, InfiniteWeightsMeetNoZerosBetweenElements) {  // by which the reference multiplies them
+TEST(Convolutions, InfiniteWeightsMeetNoZerosBetweenElements) {  // with which the reference multiplies them
   constexpr float inf = std::numeric_limits<float>::infinity();
   EagerTape tape(Device::cpu());
   const std::vector<float> steps = {1, 2}, places = {inf, 3, 4};

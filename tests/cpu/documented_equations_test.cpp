@@ -130,7 +130,7 @@ struct Beam {  // u'''' = load, clamped at 0 and at 1
   constexpr Loss loss(Var x, Var load) const { return {mse(24.0 * series(x)[4], load)}; }
 };
 
-/// What f makes of samples of so many numbers.
+/// Returns what f computes from samples of `width` numbers.
 template <class F>
 Doubles made(F f, const Doubles& x, std::int64_t width) {
   EagerTape tape(Device::cpu(), std::ssize(x) / width);

@@ -34,7 +34,7 @@ struct Filter {  // an extended Kalman filter of four numbers, two of which are 
 };
 using FilterNet = Compiled<Filter, Inputs<f64[4 + 16], f64[2], f64[4]>>;
 
-/// The same by gains of all measurements, the inverse of whose covariance is that of two by two.
+/// Returns the same by the gains of both measurements at once, with the inverse of their 2 × 2 covariance.
 std::vector<double> at_once(const auto& parameters, const std::vector<double>& kept, const std::vector<double>& z) {
   const auto w = parameters["hidden/weight"].values, b = parameters["hidden/bias"].values;
   const auto v = parameters["output/weight"].values, c = parameters["output/bias"].values;

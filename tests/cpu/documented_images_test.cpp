@@ -133,7 +133,7 @@ using Images = Compiled<Classifier, Inputs<f32[1][8][8], i32>>;
 using Maps = Compiled<Seen, Inputs<f32[1][8][8]>>;
 using Attacks = Compiled<Attacked, Inputs<f32[1][8][8], i32>>;
 
-/// What a function makes of samples x of a shape.
+/// Returns what f computes from samples x of a shape.
 template <class F>
 std::vector<float> made(const std::vector<float>& x, const Shape& shape, F f) {
   Parameters none(Device::cpu());

@@ -46,7 +46,7 @@ struct Vibration {  // of a bearing, 128 readings: a score for its fault, which 
 
 using VibrationNet = Compiled<Vibration, Inputs<f32[128], f32>>;
 
-/// Of a machine whose eight sensors follow its load and its temperature.
+/// Returns the readings of a machine whose eight sensors follow its load and its temperature.
 std::vector<float> readings(int samples, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;

@@ -69,7 +69,7 @@ constexpr Var cox(Var score, Var time, Var died) {  // [batch, people]: a sample
 
 using Doubles = std::vector<double>;
 
-/// What f makes of these inputs, of one number for each sample.
+/// Returns what f computes from these inputs, which have one number for each sample.
 template <class F>
 Doubles made(F f, const std::vector<Doubles>& inputs) {
   EagerTape tape(Device::cpu(), std::ssize(inputs[0]));
@@ -80,7 +80,7 @@ Doubles made(F f, const std::vector<Doubles>& inputs) {
   return {numbers.begin(), numbers.end()};
 }
 
-/// f as a sample's loss is minus the logarithm of `likelihood`.
+/// Expects f, the loss of a sample, to be minus the logarithm of `likelihood`.
 template <class F, class Likelihood>
 void expect_likelihood(F f, Likelihood likelihood, const std::vector<Doubles>& inputs) {
   const Doubles got = made(f, inputs);

@@ -100,7 +100,7 @@ static_assert(twice.parameters == 6'400'000 && twice.gradients == 19'200'000);
 
 constexpr auto rule = Accumulate{ByName{Adagrad{.learning_rate = 0.05}, AdamW{}, {{"table/*", "bias/*"}}}};
 
-/// What was shown, the earliest first. Whether it was clicked depends on two of the four columns together.
+/// Impressions, the earliest first. Whether one was clicked depends on two of the four columns together.
 struct Log {
   std::vector<std::int32_t> ids;
   std::vector<float> x, clicked, ordered, weight;
@@ -185,7 +185,7 @@ TEST_F(Documented, ATableThatGrows) {
   }
 }
 
-/// Users like one kind of item each.
+/// Each user likes one kind of item.
 TEST_F(Documented, TwoTowersAndFiveHundredOffers) {
   constexpr std::size_t samples = 640;
   std::vector<std::int32_t> who, items;

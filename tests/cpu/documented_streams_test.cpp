@@ -78,7 +78,7 @@ using Tcn = Compiled<Causal<steps>, Inputs<f32[1][steps], f32[Causal<steps>::kep
 
 constexpr int samples = 256, recordings = 4;
 
-/// Sound, one recording after another, and what an amplifier makes of it.
+/// Sound, one recording after another, and the output of an amplifier for it.
 struct Streams : Documented {
   std::vector<float> sound, wanted;
   Streams() {
@@ -92,13 +92,13 @@ struct Streams : Documented {
       }
     }
   }
-  /// `count` samples of all recordings, from `first` on.
+  /// Returns `count` samples of each recording, from `first` on.
   static std::vector<float> part(const std::vector<float>& of, int first, int count) {
     std::vector<float> result;
     for (int r = 0; r < recordings; ++r) result.insert(result.end(), &of[r * samples + first], &of[r * samples + first] + count);
     return result;
   }
-  /// The first recording, played in blocks.
+  /// Returns the outputs for the first recording, played in blocks.
   template <class Net, int steps, int kept>
   std::vector<float> played(const auto& parameters) const {
     Inference<Net> play(parameters);
@@ -194,7 +194,7 @@ TEST_F(Streams, ConvolveInBlocksOfAnyLength) {
   }
 }
 
-/// The magnitudes of what is asked, as the formula says.
+/// Predicts the magnitudes of the windows of a signal.
 struct Analysed {
   Parameter none;
   constexpr explicit Analysed(Scope s) : none(s.parameter("none", Shape{}, init::zeros())) {}

@@ -140,7 +140,7 @@ using PointsNet = Compiled<Points, Inputs<f32[2]>>;
 
 using Numbers = std::vector<double>;
 
-/// The inverse of a positive definite matrix [n, n] in place, by elimination; the logarithm of its determinant.
+/// Inverts a positive definite matrix [n, n] in place, by elimination. Returns the logarithm of its determinant.
 double invert(Numbers& a, std::size_t n) {
   double log_determinant = 0;
   for (std::size_t k = 0; k < n; ++k) {

@@ -1,5 +1,5 @@
-// Nets in double, because an input is (their kernels: compiled_against_reference_test): the same bits for every split and way
-// to run; parameters, sums and states of eight bytes, which files and budgets know of.
+// Nets that are in double because an input is (their kernels: compiled_against_reference_test): the same bits for every split,
+// compiled and eagerly; parameters, sums and states of eight bytes, also in files and budgets.
 #include <cmath>
 #include <filesystem>
 #include <gradual/check/test_model.hpp>
@@ -15,7 +15,7 @@ using namespace against_reference;
 
 using Doubled = Compiled<Classifier, Inputs<f64[9], i32>>;
 
-/// Numbers with more digits than a float has.
+/// Returns numbers with more digits than a float has.
 std::vector<double> digits(std::size_t count) {
   auto values = numbers_in<double>(count);
   for (double& value : values) value *= 1.1;
@@ -39,7 +39,7 @@ TEST(DoubleNets, ComputeInFloatWhatIsConverted) {
   expect_equal_bits<Compiled<PartlyFloat, Inputs<f64[6], i32>>>({x, as_doubles(label)}, std::span(x), std::span(label));
 }
 
-/// Masks of labels: a factor, a weight, and one beside another weight.
+/// Label masks: as a factor, as a weight, and as a weight with another one.
 struct Masked {
   nn::Linear layer;
   constexpr explicit Masked(Scope s) : layer(s / "layer", 6, 3) {}
@@ -72,7 +72,7 @@ TEST(DoubleNets, AreLookedInto) {
   EXPECT_EQ(first_non_finite<Net>(scale, wrong), "log in layer 'layer': element 1 is nan, of -1e-11");
 }
 
-/// A layer in float, as of a net that was given doubles and converted them.
+/// A layer in float, as in a net that converts its double inputs.
 struct FloatLayer {
   nn::Linear layer;
   constexpr explicit FloatLayer(Scope s) : layer(s / "layer", 6, 3) {}
@@ -104,7 +104,7 @@ TEST(DoubleNets, AreNearThoseInFloatAndWhatDifferencesSay) {
   const auto label = labels(60, 5);
   Session narrow(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 60});
   Session session(Doubled{}, Accumulate{Sgd{}}, {.global_batch = 60});
-  EXPECT_TRUE(std::ranges::equal(narrow.parameters().values(), session.parameters().values()));  // as floats, at the start
+  EXPECT_TRUE(std::ranges::equal(narrow.parameters().values(), session.parameters().values()));  // they start as floats
   narrow.accumulate(x, label), session.accumulate(wide, label);
   double furthest = 0;
   for (std::size_t i = 0; i < narrow.accumulator().size(); ++i)
@@ -115,7 +115,7 @@ TEST(DoubleNets, AreNearThoseInFloatAndWhatDifferencesSay) {
   EXPECT_TRUE(check.mistakes.empty()) << check;
 }
 
-/// y = A·x, which L-BFGS solves to the digits of its numbers.
+/// y = A·x, which L-BFGS solves to the precision of the type.
 struct LeastSquares {
   nn::Linear layer;
   constexpr explicit LeastSquares(Scope s) : layer(s / "layer", 3, 2) {}
@@ -156,7 +156,7 @@ TEST(DoubleNets, StepAsTheInterpreterDoes) {
   EXPECT_TRUE(std::ranges::equal(values, step.root(Role::value, 0)));
 }
 
-/// p ← p − g/10, by a class that knows nothing of rules.
+/// p ← p − g/10, as an opaque optimizer.
 struct Descent {
   void step(std::span<const ParameterViewIn<double>> parameters, std::span<const GradientViewIn<double>> gradients) {
     for (std::size_t p = 0; p < parameters.size(); ++p)

@@ -1,5 +1,5 @@
-// Random numbers in the shape of what has no samples: the weights of a model, or what an update rule is given. All samples of a
-// window share them, each step has others, whatever the split.
+// Random numbers in shapes without samples: those of a model's weights, or of an update rule's operands. All samples of a
+// window share them, and each step draws others, whatever the split.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -13,8 +13,8 @@ namespace draws_of_a_step_test {
 
 using namespace against_reference;
 
-/// Weights that are dropped (DropConnect), and others of a distribution (Blundell et al. 2015), of which a square is made too, so
-/// that backward needs what was drawn.
+/// Weights with dropout (DropConnect), and weights drawn from a distribution (Blundell et al. 2015), which are also squared so
+/// that backward needs the draws.
 struct Uncertain {
   nn::Linear hidden;
   Parameter mean, spread;
@@ -116,7 +116,7 @@ TEST(DrawsOfAStep, OfPredictionsAreOfEachDraw) {
   EXPECT_EQ(again, session.predict(x));
 }
 
-/// Of which the gradient is that of half a square around 1.
+/// Half the squared distance of each element from x.
 struct Bowl {
   Parameter place;
   constexpr explicit Bowl(Scope s) : place(s.parameter("place", Shape{4000}, init::constant(0))) {}
@@ -137,8 +137,8 @@ TEST(DrawsOfAStep, OfRulesAreSamplesOfTheDistributionThatTheyDescend) {
   double mean = 0, square = 0;
   const auto values = session.parameters().values();
   for (const float value : values) mean += value / 4000.0, square += value * value / 4000.0;
-  EXPECT_NEAR(mean, 1, 0.08);                               // of 4000: a deviation of 0.016
-  EXPECT_NEAR(square - mean * mean, 1 / (1 - 0.05), 0.12);  // of 2·0.1/(1 − 0.9²); a deviation of 0.024
+  EXPECT_NEAR(mean, 1, 0.08);                               // the mean of 4000: a deviation of 0.016
+  EXPECT_NEAR(square - mean * mean, 1 / (1 - 0.05), 0.12);  // 2·0.1/(1 − 0.9²); a deviation of 0.024
   EXPECT_EQ(std::set<float>(values.begin(), values.end()).size(), 4000u);
   EXPECT_EQ(differing_bits(std::as_bytes(session.parameters().values()), eager.parameter_bytes()), 0);
 }

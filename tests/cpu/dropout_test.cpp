@@ -83,7 +83,7 @@ TEST(Dropout, IsAbsentFromInference) {
   for (int i = 0; i < NoiseNet::Prediction::nodes; ++i) EXPECT_NE(NoiseNet::Prediction::graph.nodes[i].op->kind, Kind::random);
 }
 
-/// What a net of `Noise` that draws predicts, in calls of these numbers of samples.
+/// Returns the predictions of `Noise` with draws, in calls with these numbers of samples.
 std::vector<float> drawn(const Draw& draw, std::int64_t batch, const std::vector<std::int64_t>& calls) {
   static const std::vector<float> x(samples * 100, 1.0f), scale(100, 1.0f);
   std::vector<float> out(samples * 100);
@@ -149,7 +149,7 @@ TEST(Dropout, OfPredictionsTellsHowSureANetIs) {
   for (std::size_t i = 0; i < scores.size(); ++i) EXPECT_EQ(eager[static_cast<std::int64_t>(i)], scores[i]) << i;
 }
 
-/// The masks of relu(x) and tanh(x), of which one was dropped before the other.
+/// Returns the keys of the masks of relu(x) and tanh(x), whose dropouts are recorded in this order.
 std::pair<std::int64_t, std::int64_t> masks(bool relu_first) {
   Tape tape;
   const Var x = input(tape, Shape::per_sample({3}), DType::f32), a = relu(x), b = tanh(x);

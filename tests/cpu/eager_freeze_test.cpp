@@ -65,7 +65,7 @@ TEST(EagerFreeze, AnUpdateThatFailsChangesNothing) {
   int failures_in_a_step = 0;
   for (int later = 0; session.step_count() == 1; ++later) {
     parameters.device().trim();
-    fails_for_ever = true;  // or smaller parts would be recorded
+    fails_for_ever = true;  // else smaller parts would be recorded
     failing_allocation = allocations + later;
     try {
       session.accumulate(64, record);

@@ -1,4 +1,4 @@
-// Sums of paddings that lie side by side, on tapes that run: the bits of adding up all of them, without the memory of it.
+// Sums of paddings that lie side by side, on eager tapes: the bits of adding them all up, without the memory for that.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -13,7 +13,7 @@ using namespace gradual;
 
 constexpr int samples = 2, places = 29;
 
-/// Two samples of [29, 3]: zeros of both signs and numbers.
+/// Returns two samples of [29, 3]: zeros of both signs and numbers.
 template <class T>
 std::vector<T> some_zeros() {
   std::vector<T> x(samples * places * 3, T(-0.0));
@@ -21,7 +21,7 @@ std::vector<T> some_zeros() {
   return x;
 }
 
-/// Leaves NaN in the memory that the next values get.
+/// Leaves NaN in the memory that later values will get.
 template <class T>
 void leave_nan_in(const Device& device) {
   const std::vector<T> nan(samples * places * 3, math::quiet_nan<T>());
@@ -31,8 +31,8 @@ void leave_nan_in(const Device& device) {
       tensors.push_back(Tensor::from(device, std::span(nan).first(size), {static_cast<std::int64_t>(size)}));
 }
 
-/// f(x) on a tape that runs each op at once, and on one that notes them, as in a session, is what the reference makes of it;
-/// where f names several values, in whatever order they are asked for. Returns how many nodes less the reference had.
+/// Compares f(x) with the reference, on a tape that runs each op at once and on one that defers them, as in a session. If f
+/// returns several values, they are requested in that order. Returns how many nodes fewer the reference has.
 template <class T = float, class F>
 int expect_bits_of_all(F f) {
   const std::vector<T> x = some_zeros<T>();
@@ -64,11 +64,11 @@ int expect_bits_of_all(F f) {
   return more;
 }
 
-/// What slices of `width` give to x, in any order, beside what another use does.
+/// Returns the gradient of x through slices of `width`, in mixed order, and through another use if there is one.
 std::vector<Var> given_by_slices(Var x, bool other_use, int width) {
   Var y;
   for (int i = 0; i < 9; ++i) {
-    const int t = i * 4 % 9;  // every place from 1 on, by threes
+    const int t = i * 4 % 9;  // every third place from 1 on
     const double weight[] = {-0.0, 0.0, t - 3.5};
     const Var piece = sum(weight[t % 3] * slice(x, 1, 1 + 3 * t, width), {1, 2});
     y = i == 0 ? piece : y + piece;
@@ -78,10 +78,10 @@ std::vector<Var> given_by_slices(Var x, bool other_use, int width) {
 }
 
 TEST(EagerJoins, OfWhatSlicesGive) {
-  for (const bool other_use : {false, true}) {  // joined pair by pair: more additions, of less
+  for (const bool other_use : {false, true}) {  // joined pair by pair: more, but smaller additions
     EXPECT_GE(expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 3); }), 5);  // side by side
     EXPECT_GE(expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 1); }), 5);  // apart
-    expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 4); });                // over each other
+    expect_bits_of_all([&](Var x) { return given_by_slices(x, other_use, 4); });                // overlapping
   }
   expect_bits_of_all<double>([](Var x) { return given_by_slices(x, false, 3); });
 }
@@ -110,7 +110,7 @@ TEST(EagerJoins, OfJoins) {
   });
 }
 
-/// Paddings of slices from so many places, added up one by one, and all that there is on the way.
+/// Returns the partial sums of adding up, one by one, padded slices from these places.
 std::vector<Var> added_up(Var x, int width, double zero, std::initializer_list<int> first = {0, 3, 6, 9, 12}, int all = 15) {
   std::vector<Var> sums;
   for (const int t : first) {

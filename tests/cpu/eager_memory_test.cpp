@@ -43,7 +43,7 @@ TEST(EagerMemory, IsCountedByCategory) {
   EXPECT_EQ(device.live_bytes(Category::values), 0);
   session.accumulate(64, record);
   EXPECT_GT(device.live_bytes(Category::gradients), held);
-  session.accumulate(64, record);  // the window ends, and gives back what it summed in
+  session.accumulate(64, record);  // the window ends and frees its sums
   EXPECT_EQ(device.live_bytes(Category::gradients), held);
   session.accumulate(64, record);
   std::int64_t all = 0;
@@ -58,7 +58,7 @@ TEST(EagerMemory, IsCountedByCategory) {
 }
 
 TEST(EagerMemory, StepsOfASequenceTakeMemoryByTheirNumberNotByItsSquare) {
-  constexpr int steps = 600;  // whose gates are 58 KB: one copy for each step would be 35 MB
+  constexpr int steps = 600;  // their gates are 58 KB; a copy for each step would be 35 MB
   const auto x = numbers(steps), y = numbers(steps * 8);
   Parameters parameters(Device::cpu(8 << 20));
   const nn::Gru gru(parameters.root(), 1, 8);
@@ -73,7 +73,7 @@ TEST(EagerMemory, StepsOfASequenceTakeMemoryByTheirNumberNotByItsSquare) {
 TEST(EagerMemory, OfWhatBackwardMakesIsGivenBackWhenItHasBeenRead) {
   constexpr int steps = 100, samples = 8, width = 16;
   const auto x = numbers(samples * steps), y = numbers(samples * width);
-  // 17 rows of `width` for each step: its gates and states, and what they give to the weights. All that is made were 120 more.
+  // 17 rows of `width` for each step: gates and states, and what the weights' gradients read. All values would be 120 more.
   Parameters parameters(Device::cpu(std::int64_t{18} * steps * samples * width * 4));
   const nn::Gru gru(parameters.root(), 1, width);
   Session session(parameters, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = samples});
@@ -88,7 +88,7 @@ TEST(EagerMemory, OfWhatBackwardMakesIsGivenBackWhenItHasBeenRead) {
 
 TEST(EagerMemory, OfEvaluationsIsThatOfWhatIsStillRead) {
   constexpr int steps = 100, samples = 8, width = 16;
-  const auto x = numbers(samples * steps);  // of which the gates of all steps are made at once, three rows of `width` each
+  const auto x = numbers(samples * steps);  // the gates of all steps are computed at once, three rows of `width` each
   Parameters parameters(Device::cpu(std::int64_t{7} * steps * samples * width * 4));
   const nn::Gru gru(parameters.root(), 1, width);
   Session session(parameters, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = samples});
@@ -117,7 +117,7 @@ TEST(EagerMemory, WideValuesAreComputedAFewSamplesAtATime) {
   const auto x = numbers(40 * 4096);
   const auto y = labels(40, 5);
   std::vector<std::vector<float>> results;
-  for (const int micro : {40, 13, 4}) {  // eight samples at a time, and what is left
+  for (const int micro : {40, 13, 4}) {  // eight samples at a time, and a remainder
     Parameters parameters(Device::cpu());
     const Wide net(parameters.root());
     Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 40, .micro_batch = micro});
@@ -153,7 +153,7 @@ TEST(EagerMemory, IsCountedAndComesBack) {
   EXPECT_EQ(device.live_bytes(), 0);
   {
     const Tensor a = Tensor::from(device, std::span<const float>(numbers(1000)), {1000}), b = a;
-    EXPECT_EQ(device.live_bytes(), 4096);  // in pieces of four sizes to a power of two
+    EXPECT_EQ(device.live_bytes(), 4096);  // the pool has four sizes for each power of two
     EagerTape tape(device);
     Var y = exp(tape.input(a));
     EXPECT_EQ(device.live_bytes(), 2 * 4096);
@@ -215,9 +215,9 @@ TEST(EagerMemory, LimitsOfAnySizeAreKept) {  // case 12
 struct EagerDropout : testing::Test {
   const std::vector<float> x = numbers(100 * 9);
   const std::vector<std::int32_t> y = labels(100, 5);
-  std::int64_t smallest = 100;  // parts that were recorded to their end
+  std::int64_t smallest = 100;  // of the parts that were recorded to the end
 
-  /// Three windows of 100 samples; what is refused is tried again, after `relieve`.
+  /// Trains three windows of 100 samples; retries, after `relieve`, what a MemoryError ended.
   template <class Relieve>
   std::vector<std::byte> trained(Parameters& parameters, const Dropped& net, Relieve relieve) {
     std::vector<std::byte> all;

@@ -1,4 +1,4 @@
-// Every op run as it is recorded, with first and second derivatives, against the reference: equal bits of every node.
+// Every op, run as it is recorded, with first and second derivatives, against the reference: equal bits of every node.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -11,7 +11,7 @@ namespace eager_ops_test {
 
 using namespace gradual;
 
-/// Numbers, ties, zeros, and what overflows or underflows in exponentials.
+/// Returns numbers, ties, zeros, and numbers whose exponentials overflow or underflow.
 template <class T>
 std::vector<T> numbers(std::int64_t count, unsigned seed, bool positive) {
   std::vector<T> result(static_cast<std::size_t>(count));
@@ -94,7 +94,7 @@ TYPED_TEST(EagerMapOp, HasTheBitsOfTheReference) {
 
 using Function = std::function<Var(Var)>;
 
-/// f of a batch of samples of one shape, with derivatives, in both types.
+/// Checks f for a batch of samples of one shape, with derivatives, in both types.
 void check(const std::string& name, std::int64_t batch, const Shape& sample, const Function& f) {
   const auto run = [&]<class T>(T) {
     EagerTape tape(Device::cpu(), batch);
@@ -204,7 +204,7 @@ TEST(EagerRandomOps, DrawsTheNumbersOfTheReference) {
   expect_reference<float>(tape, "dropout", random);
 }
 
-/// An op that no list names.
+/// An op that is in no list.
 struct Cubed {
   static constexpr const char* name = "cubed";
   static constexpr int arity = 1;

@@ -52,7 +52,7 @@ struct Net {
   }
 };
 
-/// Parameters moved by t along the direction, and then one of them by u.
+/// Returns the net with parameters moved by t along the direction, and then one element by u.
 Net net_at(Real t, std::size_t parameter = 0, std::size_t element = 0, Real u = 0) {
   std::vector<std::vector<Real>> p;
   for (std::size_t k = 0; k < at.size(); ++k) {
@@ -63,7 +63,7 @@ Net net_at(Real t, std::size_t parameter = 0, std::size_t element = 0, Real u = 
   return Net(p);
 }
 
-/// The slope of f at 0, by 6 points.
+/// Returns the slope of f at 0 by 6-point differences.
 template <class F>
 Real slope(F f) {
   constexpr Real step = 1e-3L;
@@ -126,7 +126,7 @@ TEST(HessianVector, OfACubeIsItsSecondDerivativeAndHasAThird) {
 
 /// Σ ⟨x·W, y·W⟩ is quadratic in W: its Hessian times V is xᵀ·y·V + yᵀ·x·V, exact in small whole numbers.
 TEST(HessianVector, OfAWeightThatIsUsedTwice) {
-  constexpr int width = 32;  // of which two uses are one sum
+  constexpr int width = 32;  // so that both uses share one sum
   const auto whole = [](int count, int factor) {
     std::vector<double> numbers;
     for (int i = 0; i < count; ++i) numbers.push_back(i * factor % 7 - 3);

@@ -1,4 +1,4 @@
-// Rules of eager sessions: what they cut, refuse, evaluate and leave as it was; and the parameters that they train.
+// Rules of eager sessions: what they cut, refuse, evaluate and leave unchanged; and the parameters that they train.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -12,7 +12,7 @@ using namespace models;
 
 constexpr std::size_t window = 600;
 
-/// What four inputs are multiplied by.
+/// Factors for four inputs.
 struct Rates {
   Parameter rate;
   explicit Rates(Scope s) : rate(s.parameter("rate", Shape{4}, init::constant(0.5))) {}
@@ -97,7 +97,7 @@ TEST(EagerSessionRules, ABadSampleIsNamedByItsPlaceInWhatIsGiven) {
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(20, record); }), "input 0, sample 13: value 2 is infinite");
   EXPECT_EQ(session.position(), 12);
   EXPECT_EQ(error_of<DataError>([&] { session.evaluate(20, record); }), "input 0, sample 13: value 2 is infinite");
-  std::vector<std::int32_t> rows(20);  // of a data set, where the twenty stand from its end on
+  std::vector<std::int32_t> rows(20);  // of a data set that has these twenty at its end, in reverse
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = 99 - static_cast<std::int32_t>(i);
   std::int64_t taken = 0;
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate_rows(rows, 0, false, taken, record); }),
@@ -159,7 +159,7 @@ TEST(EagerSessionRules, PenaltyOnTheGradientByTheInputIsTrained) {
 
 TEST(EagerSessionRules, GradientsAreZeroBeforeAStep) {
   const Device device = Device::cpu();
-  for (const int pieces : {1, 2}) {  // which the session's memory then comes from
+  for (const int pieces : {1, 2}) {  // the session then gets their memory
     std::vector<Tensor> others;
     for (int i = 0; i < pieces; ++i) others.push_back(Tensor::from<float>(device, std::vector<float>(16, 7.0f), {16}));
   }
@@ -277,7 +277,7 @@ TEST(EagerParameters, OfAnotherModelOrLaterAreRefused) {
   EXPECT_EQ(session.position(), 0);
   session.accumulate(4, [&](EagerTape& tape) { return Loss{loss_of(tape, first)}; });
   EXPECT_EQ(session.position(), 4);
-  EXPECT_THROW(session.state(), TapeError);  // of values that there are not
+  EXPECT_THROW(session.state(), TapeError);  // `second` has no values
 }
 
 }  // namespace eager_session_rules_test

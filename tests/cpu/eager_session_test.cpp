@@ -14,7 +14,7 @@ constexpr std::size_t window = 600;  // four closed blocks of 128 and an open on
 using Split = std::vector<std::size_t>;
 const Split splits[] = {{window}, Split(6, 100), {7, 100, 1, 300, 192}};
 
-/// Samples [begin, begin + count) of data that holds `window` of them.
+/// Returns samples [begin, begin + count) of data that holds `window` samples.
 template <class T>
 std::span<const T> cut(const std::vector<T>& data, std::size_t begin, std::size_t count) {
   const std::size_t width = data.size() / window;
@@ -48,7 +48,7 @@ void expect_compiled_bits(const Optimizer& optimizer, const Split& split, Record
   }
 }
 
-/// A value of three uses, one of which the compiler and a run record in other places.
+/// A value with three uses, one of which is recorded in a different place at compile time and at run time.
 struct UsedThrice {
   nn::Linear layer;
   constexpr explicit UsedThrice(Scope s) : layer(s / "layer", 4, 3) {}
@@ -175,7 +175,7 @@ TEST(EagerUpdate, OfManyParametersIsOneUpdate) {
   expect_compiled_bits<WideNet, Wide>(Accumulate{ClipByGlobalNorm{Sgd{.momentum = 0.9f}, 0.1}}, splits[2], record, x, y);
 }
 
-/// An op of every kind, large enough to be shared out; widths that no number of threads divides.
+/// Ops of every kind, large enough to be split among threads, with widths that no number of threads divides.
 struct OfEveryKind {
   nn::Conv2d conv;
   nn::Embedding table;
@@ -209,7 +209,7 @@ TEST(EagerThreads, ChangeNoBit) {
   EXPECT_EQ(differing_bits(one, trained(3, 500)), 0);
 }
 
-/// Weights that go through ops of their own, and one that is used twice: much of backward waits for the window's end.
+/// Weights that pass through ops alone, one of them used twice: much of backward waits for the window's end.
 struct Tied {
   Parameter weight, scale, unused;
   constexpr explicit Tied(Scope s)
@@ -266,7 +266,7 @@ TEST(EagerBoundary, ATermOfParametersEntersOnce) {
         [](const auto& net, EagerTape& t, auto in, auto label) { return net.loss(t.input(in, {9}), t.input(label)); }, x, y);
 }
 
-/// The gradient of `Countdown` over a window in each of the splits, against the sum by hand.
+/// Compares the gradient of `Countdown` over a window, for each of the splits, with the sum by hand.
 void expect_sums(const std::vector<float>& x, const std::vector<float>& length, const std::vector<Split>& all) {
   std::vector<std::vector<float>> gradients;
   for (const Split& split : all) {

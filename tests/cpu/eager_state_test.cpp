@@ -1,4 +1,4 @@
-// The state of an eager session: it goes on to the same bits, also inside a window, and as a compiled session.
+// The state of an eager session: training resumes from it to the same bits, also inside a window or in a compiled session.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ namespace eager_state_test {
 using namespace models;
 
 constexpr std::int64_t window = 300;
-const std::int64_t split[] = {7, 100, 1, 120, 72};  // ends inside blocks, and a window is full at the end
+const std::int64_t split[] = {7, 100, 1, 120, 72};  // parts end inside blocks, the last one at the window's end
 const auto x = numbers(window * 9);
 const auto y = labels(window, 5);
 
@@ -27,7 +27,7 @@ struct Process {
   explicit Process(const Optimizer& optimizer, const SessionOptions& options = {.global_batch = window, .seed = 7})
       : session(parameters, optimizer, options) {}
 
-  /// Part k of the windows, counted through.
+  /// Accumulates part k, counted over all windows.
   void accumulate(int k) {
     std::int64_t at = 0;
     for (int i = 0; i < k % 5; ++i) at += split[i];
@@ -48,7 +48,8 @@ void expect_same(const A& a, const B& b) {
   EXPECT_EQ(a.step_count(), b.step_count());
 }
 
-/// Twelve parts, and the same with every beginning of them in a session that the others know only by its state.
+/// Compares twelve parts with runs in which the first parts, for every number of them, were given to another session, of
+/// which only the state is known.
 template <class Model, class Optimizer>
 void expect_resumes(const Optimizer& optimizer) {
   Process<Model, Optimizer> whole(optimizer);
@@ -61,7 +62,7 @@ void expect_resumes(const Optimizer& optimizer) {
       state = first.session.state();
     }
     Process<Model, Optimizer> second(optimizer);
-    second.accumulate(0);  // is forgotten
+    second.accumulate(0);  // is discarded
     second.session.restore(*state);
     for (int k = ended; k < 12; ++k) second.accumulate(k);
     expect_same(whole.session, second.session);
@@ -69,7 +70,7 @@ void expect_resumes(const Optimizer& optimizer) {
   }
 }
 
-/// Each layer's weight is divided by its norm: much of backward waits for the window's end.
+/// The weight is divided by its norms: much of backward waits for the window's end.
 struct Normalised {
   Parameter weight, scale;
   constexpr explicit Normalised(Scope s)
@@ -81,7 +82,7 @@ struct Normalised {
   }
 };
 
-/// As deep as the batch is odd.
+/// One layer deeper for batches of 7 and of 120.
 struct Varying {
   nn::Linear hidden, output;
   explicit Varying(Scope s) : hidden(s / "hidden", 9, 9), output(s / "output", 9, 5) {}
@@ -92,7 +93,7 @@ struct Varying {
   }
 };
 
-/// Whether parts whose losses have the terms f(p, q) and g(p, q) of parameters are added up as one computation.
+/// Returns whether parts whose losses have the terms f(p, q) and g(p, q) of parameters are summed as one computation.
 template <class F, class G>
 bool same_terms(F f, G g) {
   Parameters parameters(Device::cpu());
@@ -173,7 +174,7 @@ TEST(EagerState, PassesFromAndToACompiledSessionBetweenWindows) {
   Session compiled(DroppedNet{}, optimizer, {.global_batch = window, .seed = 7}),
       other(DroppedNet{}, optimizer, {.global_batch = window});
   Process<Dropped, Accumulate<Adam>> eager(optimizer);
-  other.restore(eager.session.state());  // before the first step: means of nothing
+  other.restore(eager.session.state());  // before the first step, with empty means
   for (int i = 0; i < 2; ++i) compiled.accumulate(x, y);
   for (int k = 0; k < 5; ++k) eager.accumulate(k);
   other.restore(eager.session.state());

@@ -1,4 +1,4 @@
-// What a tape that runs its ops can do that a traced one cannot: be looked at, be steered by its values, be forgotten.
+// What only a tape that runs its ops can do: show its values, be steered by them, forget them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ TEST(EagerTape, HasValuesAsSoonAsTheyAreRecorded) {
   EXPECT_EQ(value(constant_like(x, 3))[5], 3);
 }
 
-TEST(EagerTape, AValueSteersWhatIsRecorded) {  // Newton's iteration for √2, until it stands still, and its derivative
+TEST(EagerTape, AValueSteersWhatIsRecorded) {  // Newton's iteration for √2, until it converges, and its derivative
   EagerTape tape(Device::cpu());
   const Var a = tape.input(doubles({2}, {1}));
   Var x = a;
@@ -45,7 +45,7 @@ double total(const Function& f, const std::vector<double>& at, const Shape& shap
   return value(reduce_to(f(tape.input(Tensor::from(Device::cpu(), std::span<const double>(at), shape))), Shape{})).item();
 }
 
-/// First and second derivatives of Σ f by backward and backward of it, against 6-point differences.
+/// Compares first and second derivatives of Σ f, by backward and by backward of its result, with 6-point differences.
 void check_second(const Function& f, std::vector<double> at, const Shape& shape) {
   EagerTape tape(Device::cpu());
   const Var x = tape.input(Tensor::from(Device::cpu(), std::span<const double>(at), shape));
@@ -79,7 +79,7 @@ TEST(EagerTape, AGradientOfAGradientIsOneBackwardMore) {
 
 template <class T>
 concept IgnoresLabel = requires(Var scores, Var label, T ignored) { cross_entropy(scores, label, ignored); };
-static_assert(IgnoresLabel<int> && !IgnoresLabel<double> && !IgnoresLabel<float>);  // smoothing is no label
+static_assert(IgnoresLabel<int> && !IgnoresLabel<double> && !IgnoresLabel<float>);  // a smoothing is no label
 
 TEST(EagerTape, NumbersStandOnEitherSide) {
   EagerTape tape(Device::cpu());
@@ -120,7 +120,7 @@ TEST(EagerTape, HasWhatTheGuideMakesOfItsOps) {
   for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(sums[i], i < 2 ? -0.9 : -0.3, 1e-15);
 }
 
-/// Where a product of x, x + 1, ... would overflow, and the third derivative, −2 at large x's pace of −1/x².
+/// Also where a product of x, x + 1, ... would overflow, and the third derivative, which approaches −1/x² for large x.
 TEST(EagerTape, HasTheLogarithmOfGammaAndItsDerivatives) {
   EagerTape tape(Device::cpu());
   const double at[] = {0.01, 1, 1.4616321449683623, 4.2, 500, 1e6, 1e40};
@@ -143,7 +143,7 @@ TEST(EagerTape, KeepsNothingOfWhatWasForgotten) {
   EagerTape tape(Device::cpu());
   const Var x = tape.input(doubles({1, 2}, {2}));
   tape.forget();
-  const Var y = tape.input(doubles({3}, {1}));  // in the place that x had
+  const Var y = tape.input(doubles({3}, {1}));  // in the place of x
   EXPECT_THROW(value(x), TapeError);
   EXPECT_THROW(x * y, TapeError);
   EXPECT_THROW(y + x, TapeError);
@@ -183,7 +183,7 @@ TEST(EagerTape, IsUsableAfterAnError) {
     EXPECT_STREQ(error.what(), "add: shapes [3] and [2] do not broadcast at axis 0");
   }
   EXPECT_THROW(matmul(x, y), ShapeError);
-  EXPECT_THROW(broadcast(y, {3}), ShapeError);  // whose kernel would read what is not there
+  EXPECT_THROW(broadcast(y, {3}), ShapeError);  // the kernel would read beyond the values
   EXPECT_THROW(softmax(exp(Var{})), TapeError);
   const Var single = tape.input(Tensor::from(Device::cpu(), {1.0f, 2.0f, 3.0f}, {3}));
   try {
@@ -270,7 +270,7 @@ TEST(EagerTape, ReducesNothing) {  // case 26
 }
 
 TEST(EagerTape, AdjointsOfSomeSamplesAtATimeHaveTheBitsOfTheReference) {
-  constexpr std::int64_t batch = 2000, width = 40, size = batch * width;  // 819 samples at a time, and what is left
+  constexpr std::int64_t batch = 2000, width = 40, size = batch * width;  // 819 samples at a time, and a remainder
   const auto waves = [](std::int64_t count, double step) {
     std::vector<float> result;
     for (std::int64_t i = 0; i < count; ++i) result.push_back(static_cast<float>(std::sin(step * static_cast<double>(i))));
@@ -286,7 +286,7 @@ TEST(EagerTape, AdjointsOfSomeSamplesAtATimeHaveTheBitsOfTheReference) {
   const std::int64_t before = tape.values().device().live_bytes();
   const std::vector<Var> g = gradients(y, {x, blocks, shift, scale, hidden});
   for (Var v : g) value(v);
-  EXPECT_LT(tape.values().device().live_bytes() - before, 8 * size * 4);  // of more adjoints than 20
+  EXPECT_LT(tape.values().device().live_bytes() - before, 8 * size * 4);  // of more than 20 adjoints
   const Var again = gradients(sum(square(g[0]), {1}), {x})[0];
   value(again);
   expect_reference<float>(tape, "adjoints");

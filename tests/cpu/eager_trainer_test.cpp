@@ -1,4 +1,4 @@
-// A trainer of an eager net ends in the bits of a compiled one's, and can be stopped, saved and asked for the same.
+// A trainer of an eager net ends in the bits of a compiled one's, and can be stopped, saved and queried like it.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,7 +10,7 @@ namespace eager_trainer_test {
 
 using namespace resume;
 
-/// Drops by epoch and place in the data set; one class in five weighs nothing.
+/// Drops by epoch and place in the data set; one class in five has weight 0.
 struct Model : Dropped {
   using Dropped::Dropped;
   constexpr Loss loss(Var x, Var label) const {
@@ -27,7 +27,7 @@ struct EagerTrainer : Resume {
   const std::vector<std::int32_t> y = labels(150, 5);
   const Data all{x, y}, data = all.subset(0, 100), unseen = all.subset(100, 50);
 
-  /// What `train` makes of a new trainer of an eager net.
+  /// Returns the result of `train` for a new trainer of an eager net.
   template <class F>
   auto eagerly(const TrainerOptions& options, F train, const Device& device = Device::cpu()) const {
     Parameters parameters(device);
@@ -285,7 +285,7 @@ TEST_F(EagerTrainer, RefusesParametersThatWereDeclaredSince) {
   EXPECT_EQ(error_of<DataError>([&] { EagerTape(Device::cpu(), -1); }), "a tape cannot have -1 samples");
 }
 
-/// Fails where it is told to.
+/// Fails when told to.
 struct Failing {
   bool* fails;
   Checkpoint state() const { return {}; }
@@ -324,7 +324,7 @@ TEST_F(EagerTrainer, GoesOnAfterAStepThatFailed) {
   });
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (const Tail tail : {Tail::step, Tail::carry})
-    for (const std::int64_t failing : {1, 3, 4, 6}) {  // of 4 steps an epoch; the fourth is of what is left
+    for (const std::int64_t failing : {1, 3, 4, 6}) {  // of 4 steps an epoch; the fourth has the remainder
       Parameters parameters(Device::cpu());
       const Model model(parameters.root());
       const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> label) {

@@ -1,5 +1,5 @@
-// An eager session's update that the compiler made has the bits of the same tape run op by op, which serves all others.
-// Of every rule, no bit depends on how windows are split, on where a run was resumed, or on a window that was dropped.
+// An eager session's compiled update has the bits of the same tape run op by op, which serves all rules that are not compiled.
+// For every rule, no bit depends on how windows are split, on where a run is resumed, or on dropped windows.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -14,7 +14,7 @@ namespace eager_update_test {
 
 using namespace models;
 
-/// Remembers the last two parameters: results that are inputs as they were, and an op that no list names.
+/// An op that is in no list, for `Remembering`, which keeps the last two parameters: results that are unchanged inputs.
 struct Tripled {
   static constexpr const char* name = "tripled";
   static constexpr int arity = 1;
@@ -45,7 +45,7 @@ struct ReadingLate {
     return update(next, State{moved + parameter});
   }
 };
-/// The parameter and its state change places.
+/// Swaps the parameter and its state.
 struct Exchanging {
   struct State {
     Var other;
@@ -53,14 +53,14 @@ struct Exchanging {
   constexpr Update<State> operator()(Var parameter, Var, State state) const { return {state.other, {parameter}}; }
 };
 
-/// Another program with another number.
+/// A rule whose program depends on a number.
 struct Doubling {
   bool doubles = false;
   constexpr auto operator()(Var parameter, Var gradient, NoState) const {
     return update(doubles ? parameter - 2.0 * gradient : parameter - gradient, NoState{});
   }
 };
-/// Nothing that the compiler can run.
+/// A rule that cannot run at compile time.
 struct AtRunTime {
   auto operator()(Var parameter, Var gradient, NoState) const { return update(parameter - gradient, NoState{}); }
 };
@@ -108,7 +108,8 @@ TYPED_TEST(CompiledUpdate, HasTheBitsOfSingleOps) {
   }
 }
 
-/// Two updates by a rule of two elements with gradient (1, 2) in a window of weight 1; state i begins with (10 + i, 20 + i).
+/// Returns parameters (3, 5) and states after two updates with gradient (1, 2) in a window of weight 1; state i begins with
+/// (10 + i, 20 + i).
 template <class Rule>
 std::vector<std::vector<float>> two_updates(const Rule& rule) {
   std::vector<std::vector<float>> arrays{{3, 5}, {1, 2}};
@@ -151,7 +152,7 @@ TEST(EagerUpdate, RunsOpByOpWhatTheCompilerDoesNotMake) {
             (Arrays{{a - third + (3 - 10) * 0.5f, b - sixth + (5 - 20) * 0.5f}, {a, b}, {3, 5}}));
 }
 
-/// A classifier in training, whatever its rule: what is done with it is compiled once.
+/// A classifier in training by any rule, so that the code that uses it is compiled once.
 struct Run {
   using Arrays = std::vector<std::vector<float>>;
   Parameters parameters{Device::cpu()};
@@ -165,7 +166,7 @@ struct Run {
   virtual Checkpoint state() const = 0;
   virtual void restore(const Checkpoint& state) = 0;
 
-  /// Window `step`, counted from 1, at once; its update is held against the reference.
+  /// Accumulates window `step`, counted from 1, in one call and compares its update with the reference.
   void accumulate_window(std::span<const float> x, std::span<const std::int32_t> y, int step) {
     Arrays before = arrays();
     ASSERT_EQ(accumulate(x, y), 1);
@@ -239,7 +240,7 @@ void expect_same_bits_after_anything(Make make) {
     for (int step = 0; step < 3; ++step) killed->accumulate(x, y);
     const Run::Arrays before = killed->arrays();
     killed->accumulate(std::span(x).first(at * 9), std::span(y).first(at));
-    killed->expect_same(before);  // the rule is run at the window's end
+    killed->expect_same(before);  // the rule runs at the window's end
     resumed->restore(killed->state());
     resumed->accumulate(std::span(x).subspan(at * 9), std::span(y).subspan(at));
     resumed->expect_same(whole->arrays());

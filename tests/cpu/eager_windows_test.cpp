@@ -58,7 +58,7 @@ TEST(EagerWindows, AnInfiniteSumInAnOpenBlockIsUndone) {
   Session session(parameters, Accumulate{Sgd{}},
                   {.global_batch = 8, .micro_batch = 3, .non_finite = NonFinite::drop_micro_batch});
   std::vector<float> x(8, 1.0f);
-  x[4] = 0;  // whose root is 0, and has no slope
+  x[4] = 0;  // its root is 0, with no finite slope
   const auto record = [&](EagerTape& tape) {
     const Var in = tape.input(x);
     return Loss(sqrt(in * pair.p));
@@ -69,7 +69,7 @@ TEST(EagerWindows, AnInfiniteSumInAnOpenBlockIsUndone) {
   EXPECT_FLOAT_EQ(session.last_gradient()[0], 5 * 0.5f / std::sqrt(0.5f));
 }
 
-/// An op behind a product reads a view that was recorded before it.
+/// An op after a product reads a view that was recorded before the product.
 struct Gated {
   Parameter weight;
   constexpr explicit Gated(Scope s) : weight(s.parameter("weight", Shape{16, 16}, init::normal(0.1))) {}
@@ -92,7 +92,7 @@ TEST(EagerWindows, AViewFromBeforeAProductIsOfEverySampleBehindIt) {
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(session.last_gradient()[i], compiled.accumulator()[i]) << i;
 }
 
-/// Backward's seed, a constant, is put into memory by ops that are swept with fewer samples than others.
+/// Backward's seed, a constant, is stored by ops that are swept with fewer samples than others.
 struct Maxima {
   Parameter weight;
   constexpr explicit Maxima(Scope s) : weight(s.parameter("weight", Shape{6, 6}, init::uniform(0.6))) {}
@@ -163,7 +163,7 @@ TEST(EagerWindows, ATermThatOnlyALaterComputationHasEntersOnce) {
   EXPECT_EQ(parameters.values()[1], 0.25f - (2.0f / 4 + 0.25f));
 }
 
-/// Fails where it is told to.
+/// Fails when told to.
 struct Failing {
   bool* fails;
   Checkpoint state() const { return {}; }
@@ -189,7 +189,7 @@ TEST(EagerWindows, AStepThatFailedIsMadeBeforeTheWindowTakesMore) {
   give({1, 1});
   EXPECT_THROW(session.flush(), std::runtime_error);
   fails = false;
-  EXPECT_EQ(give({5, 5}), 1);  // that of the first two
+  EXPECT_EQ(give({5, 5}), 1);  // the step of the first two
   EXPECT_EQ(parameters.values()[0], 0.5f - 1);
   EXPECT_EQ(session.flush(), 1);
   EXPECT_EQ(parameters.values()[0], 0.5f - 6);

@@ -43,14 +43,14 @@ TEST(Embedding, IndicesOutsideTheRowsAreRefusedBeforeAnythingIsRead) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), session.parameter_bytes().begin()));
 }
 
-/// Numbers by the code that they score highest, as vector quantization has them (van den Oord et al. 2017).
+/// Replaces vectors by the code that they score highest, as in vector quantization (van den Oord et al. 2017).
 struct Quantized {
   Parameter codes;
   constexpr explicit Quantized(Scope s) : codes(s.parameter("codes", Shape{5, 3}, init::uniform(1))) {}
   constexpr Var best(Var x) const { return argmax(matmul(x, codes, false, true)); }
   constexpr Loss loss(Var x) const { return {mse(gather(codes, best(x)), x)}; }
 };
-/// The same by a product.
+/// The same, as a product with one-hot rows.
 struct QuantizedByProduct : Quantized {
   using Quantized::Quantized;
   constexpr Loss loss(Var x) const { return {mse(matmul(one_hot(best(x), 5), codes), x)}; }
@@ -80,14 +80,14 @@ TEST(Embedding, IndicesThatAreAlsoLabelsMustFitBoth) {
   }
 }
 
-/// Sentences that are filled up with word 3.
+/// Sentences padded with word 3.
 struct Padded {
   nn::Embedding table;
   constexpr explicit Padded(Scope s) : table(s / "table", 11, 6, {.padding_idx = 3}) {}
   constexpr Var words(Var token) const { return table(token); }
   constexpr Loss loss(Var token) const { return {mean_per_sample(square(words(token)) + sin(words(token)))}; }
 };
-/// The same table without one, whose gradient is 0 where the word is 3.
+/// The same without `padding_idx`, with a mask that makes gradients 0 where the word is 3.
 struct Masked {
   nn::Embedding table;
   constexpr explicit Masked(Scope s) : table(s / "table", 11, 6) {}

@@ -1,4 +1,4 @@
-// `.evaluate_drawing`: evaluations have the noise that belongs to a model, such as a channel's, the same in each of them.
+// `.evaluate_drawing`: evaluations include noise that belongs to a model, such as a channel's, and all draw the same.
 #include <gtest/gtest.h>
 
 #include "../compiled_against_reference.hpp"
@@ -7,7 +7,7 @@ namespace evaluate_drawing_test {
 
 using namespace against_reference;
 
-/// What is sent is received with noise, by weights of which some are lost.
+/// A noisy channel, and a receiver with dropout of its weights.
 struct Channel {
   nn::Linear send, receive;
   constexpr explicit Channel(Scope s) : send(s / "send", 9, 4), receive(s / "receive", 4, 9) {}

@@ -10,8 +10,8 @@ namespace every_op_test {
 
 using namespace models;
 
-/// The gradients of `data`, by sample, with these parameters; as they were initialised where there are none. Returns the share
-/// of gradients that are numbers.
+/// Compares the gradients of the samples `data` for these parameters, or, if there are none, for the initial ones. Returns
+/// the fraction of gradients that are not NaN.
 template <class Model>
 double expect_equal_bits(const Values& data, Values parameters = {}) {
   using Net = EveryOpNet<Model>;

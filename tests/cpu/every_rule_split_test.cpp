@@ -1,4 +1,4 @@
-// Rules for which each element stands for itself: the others are in wider_rule_split_test.cpp.
+// Rules that update each element by itself; the others are in wider_rule_split_test.cpp.
 #include "../every_rule_split.hpp"
 
 namespace models {

@@ -1,6 +1,5 @@
-// Case 15: the n-th allocation fails, for every n, once and for ever, in construction, in steps and in saving. It ends
-// in a typed error or in a result; nothing is left over, and what is tried again ends in the same bits, dropout
-// included.
+// Case 15: the n-th allocation fails, for every n, once and for ever, in construction, in steps and in saving. This ends
+// in a typed error or in a result; nothing is leaked, and a second attempt gives the same bits, dropout included.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,8 +18,8 @@ using namespace models;
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{Adam{.learning_rate = 0.01f}}};
 using Drops = Session<DroppedNet, Accumulate<ClipByGlobalNorm<Adam>>>;
 
-/// Calls f() with its n-th allocation failing, and those after it where `for_ever`; whether it ended in a MemoryError.
-/// Any other error fails the test.
+/// Calls f() with its n-th allocation failing, and all later ones if `for_ever`. Returns whether it ended in a
+/// MemoryError; any other error fails the test.
 bool refused(std::int64_t n, bool for_ever, const std::function<void()>& f) {
   fails_for_ever = for_ever;
   failing_allocation = allocations + n;
@@ -83,7 +82,7 @@ TEST_F(FailingAllocations, InConstructionAndSteps) {
     }
   EXPECT_EQ(differing_bits(undisturbed, trained()), 0);
 
-  Drops session(DroppedNet{}, optimizer, options);  // steps need no memory: they go on while nobody gets any
+  Drops session(DroppedNet{}, optimizer, options);  // steps need no memory: they go on while none is to be had
   EXPECT_FALSE(refused(0, true, [&] {
     for (int i = 0; i < 3; ++i) session.accumulate(x, y);
   }));
@@ -100,7 +99,7 @@ TEST_F(FailingAllocations, InPlanningAgain) {
       for (int i = 0; i < 3; ++i) {
         refused(0, for_ever, [&] { session.set_budget(i % 2 == 0 ? plenty * 2 / 3 : plenty); });
         const auto first = [&] { session.accumulate(std::span(x).first(100 * 9), std::span(y).first(100)); };
-        if (refused(0, for_ever, first)) first();  // it asks for its memory before anything else
+        if (refused(0, for_ever, first)) first();  // it allocates before anything else
         session.accumulate(std::span(x).subspan(100 * 9), std::span(y).subspan(100));
       }
       EXPECT_EQ(session.step_count(), 3);
@@ -110,8 +109,8 @@ TEST_F(FailingAllocations, InPlanningAgain) {
   }
 }
 
-/// For every n: f fails with a MemoryError and leaves no memory, no open file and nothing beside `file`, which holds
-/// what it held; until n is past its last allocation.
+/// Expects f, with each of its allocations failing in turn, to end in a MemoryError and to leave no memory, no open file
+/// and nothing beside `file`, whose content stays.
 void expect_clean_failures(const std::string& file, const std::function<void()>& f) {
   f();
   const std::int64_t total = allocations_of(f);

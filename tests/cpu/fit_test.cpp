@@ -52,7 +52,7 @@ TEST_F(Fit, StopsAtAnyMicroBatchAndGoesOnToTheSameBits) {
   }
 }
 
-/// By which every third of the first 50 samples is drawn more often, and no other than these 50.
+/// Returns weights by which only the first 50 samples are drawn, every third of them more often.
 std::vector<double> some_weights() {
   std::vector<double> weights(100);
   for (std::size_t i = 0; i < 50; ++i) weights[i] = i % 3 == 0 ? 1 : 0.125;
@@ -119,7 +119,7 @@ TEST_F(Fit, RefusesAStateWhoseEpochDrawsOtherwise) {
   EXPECT_EQ(why, "accepted");
 }
 
-/// What its schedule would say of the window after the last is not asked.
+/// The schedule is not evaluated for the window after the last.
 TEST_F(Fit, EndsWithTheWindowsThatItsScheduleHas) {
   const Scalar length = schedule::function([](std::int64_t step) { return step < 2 ? 50.0 : NAN; });
   Classifiers two(ClassifierNet{}, optimizer, {.global_batch = 64, .micro_batch = 16, .window_samples = length});
@@ -132,7 +132,7 @@ TEST_F(Fit, EndsWithTheWindowsThatItsScheduleHas) {
 
 TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
   std::vector<float> best;
-  const auto monitor = [](const EpochRecord& e) { return std::abs(e.epoch - 1); };  // the second is
+  const auto monitor = [](const EpochRecord& e) { return std::abs(e.epoch - 1); };  // the second epoch is the best
   const auto on_epoch = [&](const EpochRecord& e) {
     if (e.epoch == 1) best = learned();
     if (e.epoch == 2) trainer.stop();
@@ -149,7 +149,7 @@ TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
 }
 
 TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
-  const auto late = [](const EpochRecord& e) { return e.epoch < 2 ? std::nan("") : -e.epoch; };  // 0 of 0 guesses
+  const auto late = [](const EpochRecord& e) { return e.epoch < 2 ? std::nan("") : -e.epoch; };  // as for 0 of 0 guesses
   EXPECT_EQ(trainer.fit(data, {.epochs = 5, .patience = 3, .monitor = late}).size(), 5u);
   const auto never = [](const EpochRecord&) { return std::nan(""); };
   EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = never}); }),
@@ -164,7 +164,7 @@ TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
             "fit: patience ends after epoch 19: the monitor is not a number");
 }
 
-/// As a search of hyperparameters leaves a trial.
+/// As when a hyperparameter search prunes a trial.
 TEST_F(Fit, ForgetsWhatPatienceHasSeenWhereAnExceptionEndsItBetweenEpochs) {
   struct Pruned {};
   const auto better = [](const EpochRecord& e) { return -e.epoch; };
@@ -248,7 +248,7 @@ TEST_F(Fit, WithoutPatiencePutsNothingBackThatAnEarlierOneHasSeen) {
 }
 
 TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
-  trainer.stop();  // of no fit
+  trainer.stop();  // without a fit
   const History none = trainer.fit(data, {.on_step = [&](std::int64_t step, const Averages&) {
                                      if (step == 2) trainer.stop();
                                    }});
@@ -315,7 +315,7 @@ TEST_F(Fit, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {
 TEST_F(Fit, WatchesWhatItIsTold) {
   std::vector<std::vector<float>> after;
   const auto keep = [&](const EpochRecord&) { after.push_back(learned()); };
-  const double worth[] = {5, 4, 3.9, 3.7, 3.6, 1};  // of an epoch: less is better
+  const double worth[] = {5, 4, 3.9, 3.7, 3.6, 1};  // by epoch: less is better
   const auto monitor = [&](const EpochRecord& e) { return worth[e.epoch]; };
   const auto epochs_of = [&](double min_delta) {
     trainer = Classifiers(ClassifierNet{}, optimizer, options);

@@ -1,5 +1,5 @@
-// Case 29: more than 2³¹ elements in one value, the last of which is found. They are pages of zeros that no memory stands
-// behind, or inside a fused loop.
+// Case 29: more than 2³¹ elements in one value, the last of which is found. They are pages of zeros without physical
+// memory, or exist only inside a fused loop.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@ using namespace gradual;
 constexpr std::int64_t width = 32771, rows = 65537;
 static_assert(width * rows > std::int64_t{1} << 31);
 
-/// What each row has at its last place, where the weight is largest.
+/// The largest element of each row: the last one, where the weight is largest.
 struct Last {
   Parameter weight;
   constexpr explicit Last(Scope s) : weight(s.parameter("weight", Shape{width}, init::constant(1))) {}
@@ -20,7 +20,7 @@ struct Last {
   constexpr Loss loss(Var x) const { return Loss(predict(x)); }
 };
 
-/// So many floats, of which none takes memory before it is written.
+/// `elements` floats, which take no memory before they are written.
 struct Zeros {
   std::size_t bytes;
   void* at;

@@ -19,7 +19,7 @@ constexpr auto decaying_sgd = Accumulate{Sgd{.learning_rate = 0.1f, .momentum = 
 constexpr auto decaying_adam = Accumulate{AdamW{.learning_rate = 0.1f, .weight_decay = 0.1f}};
 constexpr auto clipped = Accumulate{ClipByGlobalNorm{decaying_sgd.inner, 0.05f}};
 
-/// The bytes of one parameter in each array of the optimizer's state.
+/// Returns the bytes of one parameter in each array of the optimizer's state.
 template <class S>
 std::vector<Bytes> state_of(const S& session, std::string_view name) {
   const auto parameters = session.parameters();
@@ -79,7 +79,7 @@ TEST(Freeze, ANormDoesNotSeeWhatIsFrozen) {
   EXPECT_NEAR(session.parameters()["a"].values[0], 1 - 0.6, 1e-6);
   EXPECT_NEAR(session.parameters()["a"].values[1], 1 - 0.8, 1e-6);
   EXPECT_EQ(session.parameters()["b"].values[0], 1.0f);
-  Session free(TwoMeansNet{}, optimizer, {.global_batch = 1});  // here it does
+  Session free(TwoMeansNet{}, optimizer, {.global_batch = 1});  // here it sees b
   free.accumulate(x, y);
   EXPECT_GT(free.parameters()["a"].values[0], 0.99f);
 }
@@ -196,7 +196,7 @@ TEST(Freeze, OnlyARuleThatIsEvaluatedTwicePutsBackWhatWentElsewhere) {
   EXPECT_EQ(copy(session.parameters().values()), before);
 }
 
-/// Parameters are drawn back to where they were in the last two steps.
+/// Draws parameters back towards their values in the last two steps.
 template <class Inner>
 struct Trailing {
   Inner inner;
@@ -212,7 +212,7 @@ struct Trailing {
   }
 };
 
-/// The same as a rule alone, whose first state, the number of its steps, follows nothing.
+/// The same as a rule by itself; its first state, the number of its steps, follows nothing.
 struct TrailingDescent {
   Scalar learning_rate = 0.1;
   static constexpr bool follows_parameters(int index) { return index > 0; }
@@ -226,7 +226,7 @@ struct TrailingDescent {
   }
 };
 
-/// Says that it does not follow.
+/// States that it follows no parameters.
 template <class Inner>
 struct Apart : Trailing<Inner> {
   static constexpr bool follows_parameters = false;
@@ -242,7 +242,7 @@ struct FollowingMean {
   constexpr auto operator()(Var parameter, Var, State state) const { return update(parameter, state); }
 };
 
-/// Averages and slow parameters of what is frozen, a rule's last `following` states, are what it is.
+/// Expects a rule's last `following` states, averages or slow parameters, to equal the parameters that are frozen.
 template <class Optimizer>
 void expect_following(const Optimizer& optimizer, int following = 1) {
   const auto x = numbers(64 * 9);

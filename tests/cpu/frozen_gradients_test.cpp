@@ -1,4 +1,4 @@
-// What is computed for frozen parameters alone is left out, and changes no bit of what the others learn.
+// Computations for frozen parameters alone are left out, which changes no bit of what the others learn.
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
@@ -10,7 +10,7 @@ using namespace both_ways;
 
 constexpr auto sgd = Accumulate{Sgd{.learning_rate = 0.1f}};
 
-/// The parameters after one window, in parts of these sizes.
+/// Returns the parameters after one window, given in parts of these sizes.
 template <class Net, class... T>
 std::vector<float> learned(const std::vector<std::string>& freeze, const std::vector<std::int64_t>& sizes, int threads,
                            const Samples<T>&... data) {
@@ -21,7 +21,7 @@ std::vector<float> learned(const std::vector<std::string>& freeze, const std::ve
   return {values.begin(), values.end()};
 }
 
-/// The same of an eager session.
+/// Returns the same for an eager session.
 template <class Model, class... T>
 std::vector<float> learned_eagerly(const std::vector<std::string>& freeze, const Samples<T>&... data) {
   Parameters parameters(Device::cpu());
@@ -34,7 +34,7 @@ std::vector<float> learned_eagerly(const std::vector<std::string>& freeze, const
   return {values.begin(), values.end()};
 }
 
-/// Each parameter frozen alone, and each learning alone.
+/// Checks each parameter frozen alone, and each learning alone.
 template <class Net, class Model, class... T>
 void expect_bits_of_all_learning(const Samples<T>&... data) {
   const Session session(Net{}, sgd, {.global_batch = samples});
@@ -80,7 +80,7 @@ TEST(FrozenGradients, AreNotComputed) {
   EXPECT_TRUE(std::all_of(sums.begin() + hidden, sums.end(), [](float sum) { return sum != 0; }));
 }
 
-/// A kernel computes all of its nodes, also those that nobody asks for.
+/// Expects kernels to read only what needed kernels compute: a kernel computes all of its nodes, even unneeded ones.
 template <class Net>
 void expect_kernels_have_what_they_read() {
   constexpr const ProgramTables& program = Net::Training::tables;

@@ -1,5 +1,5 @@
-// The noise of gradients, measured between the small batches of a window: its formula, that no split of the window shows in
-// it, and that who measures trains to the same bits.
+// The noise of gradients, measured between the small batches of a window: its formula, that it does not depend on the split
+// of the window, and that measuring it changes no bit of training.
 #include <gtest/gtest.h>
 
 #include "../count_allocations.hpp"
@@ -44,7 +44,7 @@ TEST(GradientNoise, OfSingleSamplesIsTheirVarianceAndMean) {
 TEST(GradientNoise, CountsASampleOfWeightThreeAsThree) {
   auto each = session_of({.global_batch = 8, .noise_batch = 3}), weighted = session_of({.global_batch = 4, .noise_batch = 1});
   const std::vector<float> eight = {1, 2, 1, 2, 1, 2, 3, 1, 3, 1, 3, 1, 5, 0, 5, 0};
-  each.accumulate(eight, std::vector<float>(8, 1.0f));  // the last batch is of two
+  each.accumulate(eight, std::vector<float>(8, 1.0f));  // the last batch has two
   weighted.accumulate(std::vector<float>{1, 2, 3, 1, 5, 0, 9, 9}, std::vector<float>{3, 3, 2, 0});
   EXPECT_DOUBLE_EQ(each.gradient_noise().variance, weighted.gradient_noise().variance);
   EXPECT_DOUBLE_EQ(each.gradient_noise().gradient_squared, weighted.gradient_noise().gradient_squared);
@@ -66,7 +66,7 @@ TEST(GradientNoise, IsNotThereWhereNothingCouldBeMeasured) {
   resumed.accumulate(x, ones);
   EXPECT_EQ(resumed.gradient_noise().windows, 1);
   EXPECT_EQ(session.flush(), 1);
-  EXPECT_EQ(session.gradient_noise().windows, 0);  // but one batch
+  EXPECT_EQ(session.gradient_noise().windows, 0);  // only one batch
   session.accumulate(x, ones);
   EXPECT_EQ(session.gradient_noise().windows, 1);
   session.accumulate(huge, ones);
@@ -74,7 +74,7 @@ TEST(GradientNoise, IsNotThereWhereNothingCouldBeMeasured) {
   EXPECT_EQ(session.gradient_noise().windows, 0);
 }
 
-/// Weights that backward passes through at the window's end, and products with blocks of 128 samples.
+/// Weights whose part of backward runs at the window's end, and products with blocks of 128 samples.
 struct Noise : testing::Test {
   static constexpr std::int64_t window = 300;
   const std::vector<float> x = numbers(2 * window * 4), y = numbers(2 * window * 4, 2);
@@ -88,7 +88,7 @@ struct Noise : testing::Test {
     const auto from = static_cast<std::size_t>(first * 4), values = static_cast<std::size_t>(count * 4);
     s.accumulate(std::span(x).subspan(from, values), std::span(y).subspan(from, values));
   }
-  /// |mean gradient|² of some samples, by a step down it.
+  /// Returns |mean gradient|² of some samples, from a step of learning rate 1.
   double squared(std::int64_t first, std::int64_t count) const {
     auto s = session(0, count, count);
     const std::vector<float> before(s.parameters().values().begin(), s.parameters().values().end());
@@ -136,7 +136,7 @@ TEST_F(Noise, ItsMemoryIsPlanned) {
   for (const std::int64_t batch : {128, 50}) {
     const auto s = session(batch);
     EXPECT_EQ(s.memory().noise, s.memory().parameters);
-    EXPECT_EQ(s.memory().undo > 0, batch == 50);  // blocks are open where it is measured
+    EXPECT_EQ(s.memory().undo > 0, batch == 50);  // blocks are open where noise is measured
     EXPECT_EQ(s.allocated_bytes(), s.memory().total());
     const Planning planning{.open_blocks = OpenBlocks::always, .extras = {.noise_batch = batch}};
     EXPECT_EQ(s.memory().total(), TiedNet::training_memory(Accumulate{Sgd{}}, 300, planning).total());

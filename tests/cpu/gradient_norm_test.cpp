@@ -10,7 +10,7 @@ namespace gradient_norm_test {
 
 using namespace models;
 
-/// The gradient of a sample is the sample, twice.
+/// The gradient of a sample is the sample, for both parameters.
 struct Line {
   Parameter frozen, weight;
   constexpr explicit Line(Scope s)
@@ -39,7 +39,7 @@ TEST(GradientNorm, IsOfTheWindowBeforeItsOptimizer) {
   EXPECT_EQ(norm_of(Accumulate{Sgd{}}, {.global_batch = 2, .micro_batch = 1}), 5);
   EXPECT_EQ(norm_of(Accumulate{Sgd{}}, {.global_batch = 2, .reduction = Reduction::sum}), 10);
   EXPECT_EQ(norm_of(Accumulate{ClipByGlobalNorm{Sgd{}, 0.5}}), 5);
-  EXPECT_EQ(norm_of(Accumulate{LossScale{Sgd{}, {1024, 1}}}), 5);  // doubled by this window
+  EXPECT_EQ(norm_of(Accumulate{LossScale{Sgd{}, {1024, 1}}}), 5);  // this window doubles the scale
 }
 
 template <class Real>

@@ -1,5 +1,5 @@
-// Unfinished blocks of wide products and of large tables, whose rows are held until they are whole: the bits, and the states, of
-// sessions that keep their chains, for every way in which a window goes on, ends, is saved and is forgotten.
+// Unfinished blocks of wide products and of large tables, whose rows are held until the blocks are whole: the bits and states
+// of sessions that keep chains, in every way that a window goes on, ends, is saved or is discarded.
 #include "../resume.hpp"
 
 namespace held_rows_test {
@@ -33,7 +33,7 @@ struct WideInSixteenBits : Wide {
 };
 using Sixteen = Compiled<WideInSixteenBits, Inputs<f32[4]>>;
 
-/// Tables of more rows than a block names, of floats and of 16 bits, and one of fewer, whose chains are kept.
+/// Tables with more rows than a block can name, of floats and of 16 bits, and one with fewer, whose chains are kept.
 struct Tables {
   nn::Embedding large, narrow, small;
   constexpr explicit Tables(Scope s) : large(s / "large", 500, 3), narrow(s / "narrow", 300, 1), small(s / "small", 150, 3) {}
@@ -75,7 +75,7 @@ void each_part(F take) {
 }
 
 constexpr SessionOptions holding{.global_batch = window, .micro_batch = 121};
-/// Micro-batches that can be undone are looked at when they are added, so that chains are kept.
+/// Returns options by which chains are kept: micro-batches that can be undone are checked as they are added.
 SessionOptions keeping() {
   SessionOptions options = holding;
   options.non_finite = NonFinite::drop_micro_batch;
@@ -86,7 +86,7 @@ template <class Net, class Optimizer>
 void expect_states_of_chains(const Optimizer& optimizer, int threads) {
   SessionOptions options = holding;
   options.threads = threads;
-  if (threads > 1) options.micro_batch = 30;  // larger ones are chains
+  if (threads > 1) options.micro_batch = 30;  // larger ones would be kept as chains
   Session<Net, Optimizer> held(Net{}, optimizer, options), chains(Net{}, optimizer, keeping());
   each_part<Net>([&](auto x) {
     held.accumulate(x);
@@ -113,8 +113,8 @@ TEST(HeldRows, StatesAreThoseOfChains) {
   expect_states_of_chains<Indices>(Accumulate{Adam{}}.in<Compensated<float>>(), 1);
 }
 
-/// Sessions of these options that go on from the file of each part of a run are what one that was never saved is, at the end of
-/// the next window, after which only parameters and their states are left of what was loaded, or when the last one is flushed.
+/// Expects sessions with these options that resume from the file of each part of a run to equal one that was never saved: at
+/// the end of the next window, after which only parameters and their states remain of what was loaded, or after the flush.
 template <class Net>
 void expect_to_go_on(const std::string& file, std::initializer_list<SessionOptions> options) {
   using S = Session<Net, Accumulate<Adam>>;
@@ -173,7 +173,7 @@ TEST(HeldRows, OfAForgottenWindowAreForgotten) {
   EXPECT_TRUE(equal(once.state(), again.state()));
 }
 
-/// A processor whose memory ends.
+/// A processor that runs out of memory.
 struct Small : Cpu {
   static inline bool ends = false;
   struct Memory : HeapBlock {

@@ -1,4 +1,4 @@
-// Fits by which nothing can be learned: which are errors, which are not, and what they put back.
+// Fits in which nothing can be learned: which are errors, which are not, and what they restore.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
@@ -8,7 +8,7 @@ namespace hopeless_fit_test {
 
 using namespace resume;
 
-/// log(w·x) of a weight that is 0: the loss is infinite, whatever is learned from.
+/// log(w·x) with a weight of 0: the loss is infinite, whatever the samples.
 struct Lost {
   Parameter weight;
   constexpr explicit Lost(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0))) {}
@@ -88,20 +88,20 @@ TEST(HopelessFit, IsOneWhoseOptimizerMakesParametersThatAreNoNumbers) {
   EXPECT_EQ(epochs, 0) << "nothing of it is saved";
 }
 
-/// Nothing in the first three steps, then 0/0.
+/// Adds 1 in each of the first three steps, then 0/0.
 struct Failing {
   constexpr auto operator()(Var parameter, Var, NoState state, Var step) const {
     return update(parameter + 1.0 + where(step > 3.0, (step - step) / (step - step), 0.0), state);
   }
 };
 
-TEST(HopelessFit, IsNoneWhoseEpochIsResumed) {  // whose windows before made steps
+TEST(HopelessFit, IsNoneWhoseEpochIsResumed) {  // its earlier windows made steps
   const std::vector<float> in(20 * 4), target(20 * 3);
   std::vector<float> weight(20);
   weight[3] = weight[7] = 1;
   const auto path = (std::filesystem::temp_directory_path() / "gradual_resumed_epoch.safetensors").string();
   const Dataset data(in, target, weight);
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {  // of which some leave windows without weight for the rest
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {  // for some, the rest has only windows without weight
     const TrainerOptions options{.global_batch = 4, .seed = seed};
     Trainer whole(WeightedNet{}, Accumulate{Sgd{}}, options), rest(WeightedNet{}, Accumulate{Sgd{}}, options);
     whole.fit(data, {.on_step = [&](std::int64_t, const Averages&) { whole.save_state(path); }});
@@ -165,7 +165,7 @@ TEST(HopelessFit, PutsTheBestParametersBackWithinAnEpoch) {
   using Net = Compiled<Product, Inputs<f32[2]>>;
   const std::vector<float> x(20, 1.0f);
   const Dataset<float> data = Dataset<float>::of(10, x);
-  Trainer trainer(Net{}, Accumulate{Failing{}}, {.global_batch = 4});  // the fourth of three steps in an epoch fails
+  Trainer trainer(Net{}, Accumulate{Failing{}}, {.global_batch = 4});  // three steps an epoch; the fourth fails
   EXPECT_EQ(error_of<NonFiniteError>([&] {
               trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = [](const EpochRecord& e) { return -e.epoch; }});
             }),
@@ -176,7 +176,7 @@ TEST(HopelessFit, PutsTheBestParametersBackWithinAnEpoch) {
 TEST(HopelessFit, IsNoneWhereAWindowMakesAStep) {
   using Net = Compiled<Lost, Inputs<f32[2]>>;
   std::vector<float> x(20, 1.0f);
-  x[0] = -9;  // whose logarithm is none
+  x[0] = -9;  // its logarithm is NaN
   Trainer trainer(Net{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 4});
   const float start[] = {1, 1};
   trainer.session().set_parameters(start);

@@ -1,4 +1,4 @@
-// Parameters without a gradient, as dead units and rare rows of tables have them: what a rule keeps for them decays.
+// Parameters without a gradient, as those of dead units and rare rows of tables: a rule's states for them decay.
 #include <cmath>
 
 #include <gradual/check/reference_update.hpp>
@@ -11,7 +11,7 @@ using namespace models;
 
 using Arrays = std::vector<std::vector<float>>;
 
-/// Parameters, gradient and states of four elements before the first step, the states all 0.
+/// Returns parameters, gradient and states of four elements before the first step; gradient and states are 0.
 template <class Rule>
 Arrays arrays_of(const Tape& tape) {
   Arrays arrays;
@@ -49,7 +49,7 @@ TYPED_TEST(IdleParametersOf, HaveNoStateThatStaysSubnormal) {
   EXPECT_EQ(subnormal_numbers(arrays), 0);
   const bool averages = !std::is_same_v<TypeParam, Adagrad> && !std::is_same_v<TypeParam, Shampoo> &&
                         !std::is_same_v<TypeParam, Adafactor> && !std::is_same_v<TypeParam, Lbfgs>;
-  EXPECT_EQ(decayed > 0, averages);  // what the test is about was there
+  EXPECT_EQ(decayed > 0, averages);  // the case under test has occurred
 }
 
 /// Adds its constant state to each parameter.

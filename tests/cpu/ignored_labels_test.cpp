@@ -13,7 +13,7 @@ using namespace models;
 constexpr std::int32_t padding = -100;
 constexpr std::int64_t samples = 150, tokens = 2;
 
-/// Classes of two tokens of each sample.
+/// Classifies two tokens of each sample.
 struct Tagger {
   nn::Linear output;
   constexpr explicit Tagger(Scope s) : output(s / "output", 4, 5) {}
@@ -24,7 +24,7 @@ struct Tagger {
 };
 using Net = Compiled<Tagger, Inputs<f32[tokens][4], i32[tokens]>>;
 
-/// Beside a number of each sample.
+/// Also predicts one number for each sample.
 struct TaggerOfSizes {
   nn::Linear output, total;
   constexpr explicit TaggerOfSizes(Scope s) : output(s / "output", 4, 5), total(s / "total", tokens * 4, 1) {}
@@ -39,7 +39,7 @@ auto session_of(std::int64_t micro_batch = samples) {
   return Session(Net{}, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = micro_batch});
 }
 
-/// A third of the labels is ignored; `noise` stands where the ignored tokens are.
+/// A third of the labels is ignored; the values of ignored tokens are `noise`.
 struct Data {
   std::vector<float> x = numbers(samples * tokens * 4);
   std::vector<std::int32_t> label = labels(samples * tokens, 5);

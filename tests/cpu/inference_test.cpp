@@ -93,7 +93,7 @@ TEST_F(InferenceOfClassifier, KeepsItsParametersWhereOthersAreNoNumbers) {
   EXPECT_EQ(error_of<DataError>([&] { Inference<ClassifierNet> other(others); }), why);
   classify(x, out);
   EXPECT_EQ(out, expected);
-  others[behind + 2] = -std::numeric_limits<float>::infinity();  // which may mask something
+  others[behind + 2] = -std::numeric_limits<float>::infinity();  // may serve as a mask
   classify.set_parameters(others);
 }
 
@@ -143,7 +143,7 @@ TEST_F(InferenceOfClassifier, FilesOfSixteenBitsHoldRoundedParameters) {
   trainer.parameters()["hidden/bias"].values[16] = -1e5f;
   EXPECT_EQ(error_of<FileError>([&] { trainer.save(file, {}, DType::f16); }),
             "element 16 of tensor 'hidden/bias' is -100000, which f16 does not hold");
-  EXPECT_EQ(load(file).tensor("hidden/bias").dtype, DType::bf16);  // as it was
+  EXPECT_EQ(load(file).tensor("hidden/bias").dtype, DType::bf16);  // unchanged
 }
 
 /// The classifier's hidden layer below an output of another width.
@@ -219,7 +219,7 @@ TEST_F(InferenceOfClassifier, WritesNoOutputsWhereInputsAre) {
   EXPECT_EQ(error_of<DataError>([&] { classify(image, last); }), text);
   EXPECT_TRUE(std::ranges::equal(image, std::span(x).first(9)));
   classify(std::span(x).first(9), expected);
-  classify(image, std::span(both).last(5));  // beside it they may be
+  classify(image, std::span(both).last(5));  // outputs may lie beside the input
   EXPECT_TRUE(std::ranges::equal(std::span(both).last(5), expected));
 }
 
@@ -273,7 +273,7 @@ TEST_F(InferenceOfClassifier, ShowsProgressWhereAskedAndNoneInAFile) {
   EXPECT_EQ(left[1], 0);
 }
 
-/// A category by its row of a table, and numbers beside it.
+/// A category, looked up in a table, and four numbers.
 struct TwoInputs {
   nn::Embedding table;
   nn::Linear output;
@@ -306,7 +306,7 @@ TEST(Inferences, TakeWhatPredictTakes) {
             "input 0, sample 0: index 5 is outside the table's 5 rows 0 to 4");
 }
 
-/// What is predicted is what was given, by several names, or a number.
+/// Predicts its input, under another name or shape, or a number.
 template <int Way>
 struct Unchanged {
   constexpr explicit Unchanged(Scope) {}
@@ -329,7 +329,7 @@ TEST(Inferences, GiveWhatNoKernelWrites) {
   EXPECT_EQ(out, std::vector<float>(14, 3));
 }
 
-/// What another program trained needs no loss here.
+/// A model that another program trained needs no loss here.
 struct Forward {
   Classifier classifier;
   constexpr explicit Forward(Scope s) : classifier(s) {}

@@ -1,4 +1,4 @@
-// Models whose loss holds derivatives by their inputs: compiled, in parts, as they are when they are run eagerly.
+// Models whose loss contains derivatives by their inputs: compiled, in parts, the same as eagerly.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@ namespace inner_gradients_test {
 
 using namespace models;
 
-/// u'' = f on points, with u(0) near 0 and columns of a Jacobian-vector and a Hessian-vector product beside it.
+/// Fits f by a Hessian-vector and a Jacobian-vector product of u, with a penalty on the gradient.
 struct Physics {
   nn::Linear hidden, output;
   constexpr explicit Physics(Scope s) : hidden(s / "hidden", 2, 9), output(s / "output", 9, 1) {}
@@ -77,7 +77,7 @@ TEST(InnerGradients, OfALossThatIsScaled) {
   EXPECT_EQ(differing_bits(std::as_bytes(compiled.parameters().values()), eager.parameter_bytes()), 0);
 }
 
-/// The derivative of x³ along p·x, a direction that is learned: 3x²·px, whose own by p is 3x³.
+/// The derivative of x³ along p·x, a learned direction: 3x²·px, whose derivative by p is 3x³.
 struct Along {
   Parameter p;
   constexpr explicit Along(Scope s) : p(s.parameter("p", Shape{1}, init::constant(0.5))) {}

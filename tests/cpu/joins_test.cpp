@@ -1,4 +1,4 @@
-// Sums of many pieces that lie side by side: kernels read each row's piece alone, and give the bits of adding up all of them.
+// Sums of many pieces that lie side by side: kernels read only the piece of each row, with the bits of adding up all of them.
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
@@ -8,7 +8,7 @@ namespace joins_test {
 
 using namespace both_ways;
 
-/// How many joins kernels read piece by piece.
+/// Returns how many joins kernels read piece by piece.
 template <class Net>
 int joins() {
   using Program = typename Net::Training;
@@ -47,7 +47,7 @@ struct Zeros {
     Var padded;
     for (int t = 0; t < 8; ++t) {
       rows.push_back(select(zeros, 1, t));
-      const Var row = pad(stack({rows.back()}, 1), 1, 7 - t, t + 1, 0);  // the last row holds none
+      const Var row = pad(stack({rows.back()}, 1), 1, 7 - t, t + 1, 0);  // no piece in the last row
       padded = t == 0 ? row : padded + row;
     }
     const Var joined = concat({stack(rows, 1), slice(zeros, 1, 0, 1)}, 1);
@@ -57,12 +57,12 @@ struct Zeros {
 
 TEST(Joins, SignsOfZeros) {
   using Net = Compiled<Zeros, Inputs<f32[8][8]>>;
-  EXPECT_EQ(joins<Net>(), 3);  // and the gradient of the rows
+  EXPECT_EQ(joins<Net>(), 3);  // with the gradient of the rows
   const auto x = numbers(against_reference::samples * 64);
   against_reference::expect_equal_bits<Net>({x}, std::span(x));
 }
 
-/// Pieces of one and of two rows, the first of which are read by themselves too; no piece has the first row or the last.
+/// Pieces of one and of two rows; the sum of the first eight is read by itself, too; none contains the first or last row.
 struct PartsOfJoins {
   Parameter scale;
   constexpr explicit PartsOfJoins(Scope s) : scale(s.parameter("scale", Shape{26, 8}, init::uniform(1))) {}
@@ -86,8 +86,7 @@ TEST(Joins, PartsThatAreReadThemselves) {
   against_reference::expect_equal_bits<Net>({x}, std::span(x));
 }
 
-/// Neither few pieces nor short ones, nor pieces that overlap, nor paddings with numbers or with zeros of both signs are read
-/// one by one.
+/// Not read piece by piece: few pieces, short pieces, pieces that overlap, and paddings with numbers or zeros of both signs.
 struct NoJoins {
   Parameter scale;
   constexpr explicit NoJoins(Scope s) : scale(s.parameter("scale", Shape{12, 8}, init::uniform(1))) {}

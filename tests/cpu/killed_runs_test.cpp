@@ -1,5 +1,5 @@
-// Runs that are killed at any moment, inside steps, inside saves and while they begin again, 200 times: every file they
-// leave is, to the bit, a state of the run that nobody killed, and every run that comes to its end has its result.
+// Runs that are killed at any moment, inside steps, inside saves and while they resume, 200 times: every file they leave is,
+// to the bit, a state of the undisturbed run, and every run that finishes has its result.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -21,17 +21,17 @@ const auto x = numbers(samples * 9);
 const auto y = labels(samples, 5);
 constexpr auto optimizer = Accumulate{Ema{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.02, 20, 3)}, 1.0}, 0.9}};
 
-/// Where files are quick: what is tested is processes that end, not disks.
+/// Returns a folder with fast files: the test is about killed processes, not disks.
 std::filesystem::path folder() {
   const std::filesystem::path memory = "/dev/shm";
   const auto base = ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
   return base / ("gradual_killed_" + std::to_string(::getpid()));
 }
 
-/// What a run is doing, where its killer sees it.
+/// What a run is doing, in memory that its killer sees.
 enum Doing : int { beginning, training, saving, doings };
 
-/// Trains from the file on, if there is one, and calls saved() after each micro-batch has been saved.
+/// Trains, from the file if there is one, and calls saved() after saving each micro-batch.
 template <class Saved>
 void run(const std::string& file, std::int64_t micro_batch, volatile int* doing, Saved saved) {
   *doing = beginning;
@@ -52,7 +52,7 @@ void run(const std::string& file, std::int64_t micro_batch, volatile int* doing,
   trainer.fit(Dataset(x, y), fit);
 }
 
-/// Whether two states are the same, tensors to the bit.
+/// Returns whether two states are equal, their tensors bit for bit.
 bool equal(const Checkpoint& a, const Checkpoint& b) {
   bool same = a.notes == b.notes && a.tensors.size() == b.tensors.size();
   for (const auto& [name, tensor] : a.tensors)
@@ -81,7 +81,7 @@ TEST(KilledRuns, LeaveStatesOfTheRunThatNobodyKilled) {  // cases 36 and 37
   std::filesystem::remove(file);
 
   int killed = 0, ended = 0, while_doing[doings]{};
-  std::uint64_t draw = 0, most = 4000;  // microseconds before a kill: more where runs come to nothing
+  std::uint64_t draw = 0, most = 4000;  // microseconds before a kill: more if runs make no progress
   std::string before;
   const auto random = [&](std::uint64_t below) { return random_bits(11, 0, ++draw) % below; };
   while (killed < kills || ended == 0) {

@@ -1,5 +1,5 @@
-// Label smoothing and weights of positives against their formulas, written as loops, beside ignored labels and weights by
-// class; a window's splits do not change their bits.
+// Label smoothing and weights of positives against their formulas, written as loops, together with ignored labels and weights
+// by class; the split of a window does not change their bits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ double minus_log_softmax(std::span<const double> scores, std::size_t of) {
   return std::log(sum) - scores[of];
 }
 
-/// Against a distribution of (1 − ε) at the label and ε/classes everywhere.
+/// Returns the cross entropy for a target distribution of (1 − ε) at the label plus ε/classes everywhere.
 double smoothed(std::span<const double> scores, std::int32_t label, double smoothing) {
   double loss = 0;
   for (std::size_t c = 0; c < classes; ++c)
@@ -101,7 +101,7 @@ TEST_F(LossOptions, ThatCannotBeAreRefused) {
             "bce_with_logits: broadcast: shape [2] cannot be repeated to [batch, 3]");
 }
 
-/// Both in one loss, half of it of labels that may be ignored.
+/// Both options in one loss, one of its halves with labels that may be ignored.
 struct Both {
   nn::Linear layer;
   constexpr explicit Both(Scope s) : layer(s / "layer", 4, classes) {}

@@ -7,7 +7,7 @@ namespace loss_scale_test {
 
 using namespace models;
 
-/// The gradient is the input, and a penalty's.
+/// The gradient is the input, plus that of a penalty.
 struct Line {
   Parameter weight;
   constexpr explicit Line(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
@@ -52,7 +52,7 @@ TEST(LossScale, IsDoubledAfter2000CleanWindowsAndSaved) {
   first.accumulate(clean);
   first.accumulate(huge);
   for (int step = 0; step < 1999; ++step) first.accumulate(clean);
-  first.accumulate(std::span(clean).first(2));  // inside the window that is the last at this scale
+  first.accumulate(std::span(clean).first(2));  // inside the last window at this scale
   EXPECT_EQ(first.loss_scale(), 32768);
   auto second = session_of({.global_batch = 2}, {.start = 8});
   second.restore(first.state());
@@ -73,7 +73,7 @@ TEST(LossScale, ChangesNoBit) {
     EXPECT_EQ(differing_bits(state_of(plain), state_of(scaled)), 0) << scaling.start;
     EXPECT_EQ(scaled.loss_scale(), scaling.double_after == 3 ? 0x1p66 : scaling.start);
     const float gradient[] = {0.5f, 2};
-    scaled.apply(gradient, 1);  // one that was never scaled
+    scaled.apply(gradient, 1);  // a gradient that was never scaled
     auto other = session_of({.global_batch = 2});
     for (int step = 0; step < 20; ++step) other.accumulate(clean);
     other.apply(gradient, 1);

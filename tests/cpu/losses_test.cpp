@@ -1,4 +1,4 @@
-// Losses of single samples: those that are averaged, before their weights, whatever they are computed beside.
+// Losses of single samples: those that are averaged, before weighting, whatever they are computed together with.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
@@ -28,7 +28,7 @@ TEST_F(Losses, AreThoseOfEachSampleAlone) {
       sum += losses[i];
     }
     EXPECT_EQ(sum / 100, asked.evaluate(x, y).loss());
-    plain.accumulate(x, y), asked.accumulate(x, y);  // a window that had begun
+    plain.accumulate(x, y), asked.accumulate(x, y);  // the rest of a window
     EXPECT_EQ(differing_bits(plain.parameter_bytes(), asked.parameter_bytes()), 0);
   }
 }

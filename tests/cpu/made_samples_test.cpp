@@ -1,4 +1,4 @@
-// Samples that lie nowhere, as windows of a series, are made where a trainer asks for them, and learned to the bits of those that lie.
+// Samples that are not stored, such as windows of a series, are made when a trainer asks for them, to the bits of stored ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace resume;
 constexpr int samples = 150;
 using Data = Dataset<float, std::int32_t>;
 
-/// Windows of nine numbers of one series, each with a label, which a dropped net learns.
+/// Windows of nine numbers of one series, each with a label, for a net with dropout.
 struct MadeSamples : Resume {
   std::vector<float> series = numbers(samples + 8);
   const std::vector<float> x = copied();
@@ -47,7 +47,7 @@ void expect_equal(const Averages& a, const Averages& b) {
   EXPECT_EQ(a.count(), b.count());
 }
 
-/// A fit on the first of both data sets, validated on the others, ends in the same bits.
+/// Expects fits on part of each data set, validated on the rest, to end in the same bits.
 template <class Make>
 void expect_same_fit(const Data& lying, const Data& made, Make make, const FitOptions<Data>& asked = {}) {
   const auto run = [&](const Data& all) {
@@ -148,7 +148,7 @@ TEST_F(MadeSamples, AreLookedAtWhenTheyAreMade) {
             "input 1, sample 0: label -1 is outside the 5 classes 0 to 4");
 }
 
-/// Of four numbers in any type; a byte holds them too.
+/// A line over four numbers of any type, even bytes.
 template <class E>
 struct Line {
   nn::Linear output;

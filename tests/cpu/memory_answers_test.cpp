@@ -1,5 +1,5 @@
-// Memory, asked before anything runs: how much, the largest batch, the micro-batch for a budget; and what is said where
-// it is not enough. Cases 12, 13 and 16 of the hard cases.
+// Memory questions before anything runs: how much, the largest batch, the micro-batch for a budget; and the errors if it
+// is not enough. Cases 12, 13 and 16 of the hard cases.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
@@ -12,11 +12,11 @@ using namespace models;
 constexpr auto adam = Accumulate{Adam{}};
 constexpr std::int64_t absurd = std::int64_t{1} << 33;
 
-/// What one batch needs as a whole window.
+/// Returns what one batch needs as a whole window.
 constexpr std::int64_t need(std::int64_t batch) {
   return TrainingLayout<ClassifierNet, Adam>(batch, batch, OpenBlocks::as_needed).table().total();
 }
-/// What micro-batches of a window of 512 need.
+/// Returns what micro-batches of a window of 512 need.
 constexpr std::int64_t need_in_window(std::int64_t batch) {
   return TrainingLayout<ClassifierNet, Adam>(batch, 512, OpenBlocks::as_needed).table().total();
 }
@@ -105,7 +105,7 @@ TEST(MemoryAnswers, SessionsAndTrainersKeepBudgetsOfAnySize) {  // case 12
     const std::int64_t least = make(samples, Budget{}).memory().total();
     for (const Budget budget : {Budget(least), Budget(std::uint64_t{1} << 63)})
       EXPECT_EQ(make(samples, budget).memory().total(), least);
-    for (const std::int64_t given : {samples, std::int64_t{0}})  // a micro-batch that is given, and one that memory decides
+    for (const std::int64_t given : {samples, std::int64_t{0}})  // a given micro-batch, and one that memory decides
       for (const std::int64_t budget : {given == 0 ? make(1, Budget{}).memory().total() - 1 : least - 1, std::int64_t{0}}) {
         const std::int64_t needed = given == 0 ? make(1, Budget{}).memory().total() : least;
         expect_in(error_of<MemoryError>([&] { make(given, budget); }),

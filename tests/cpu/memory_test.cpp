@@ -10,7 +10,7 @@ namespace memory_test {
 
 using namespace models;
 
-/// What `take` returns, which must have been counted.
+/// Returns the result of `take`, and expects its allocation to be counted.
 template <class F>
 void* counts(const char* way, F take) {
   const std::int64_t before = system_allocations;
@@ -66,7 +66,7 @@ TEST(Memory, NothingIsAllocatedInsideATrainersEpoch) {
   EXPECT_EQ(last - first, 0);
 }
 
-constexpr std::byte poison{0xa5};  // whatever is read unwritten shows
+constexpr std::byte poison{0xa5};  // reveals reads of memory that was not written
 constexpr std::size_t line = 64;
 
 std::size_t written_lines(std::span<const std::byte> memory) {
@@ -81,9 +81,9 @@ std::int64_t unwritten_bytes(std::span<const std::byte> memory) {
   return bytes;
 }
 
-/// Plans and runs one configuration; what is planned must be allocated, in two blocks, and used to the last line, whatever
-/// lay in it before. `Fills`: also all workspace and memory for open blocks, of which small stacks and images of more than
-/// a block leave some.
+/// Plans and runs one configuration: the planned bytes must be allocated, in two blocks, and used to the last line, and their
+/// previous contents must not matter. `Fills`: also all workspace and memory for open blocks, of which small stacks and
+/// images of more than a block leave some unused.
 template <class Net, bool Fills = true, class Optimizer, class... V>
 void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t micro_batch, OpenBlocks open,
                   int threads, const V&... data) {
@@ -100,12 +100,12 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
   const std::span<std::byte> transient = session.transient_bytes();
   EXPECT_EQ(planned.persistent() + static_cast<std::int64_t>(transient.size()), planned.total());
 
-  // Parameters and states begin as they must; all else of the persistent block is written before it is read.
+  // Parameters and states have initial values; everything else in the persistent block is written before it is read.
   std::byte* const persistent = const_cast<std::byte*>(session.parameter_bytes().data());
   const std::span gradients(persistent + tables.array_offset(1), persistent + tables.array_offset(2)),
       rest(persistent + tables.array_offset(2 + tables.states), persistent + planned.persistent());
   const std::span blocks =
-      rest.first(rest.size() - aligned(tables.max_scalars * tables.sum_bytes));  // behind them scalars, as many as there are
+      rest.first(rest.size() - aligned(tables.max_scalars * tables.sum_bytes));  // followed by scalars, as many as there are
   for (const std::span<std::byte> memory : {transient, gradients, rest}) std::ranges::fill(memory, poison);
   const auto samples = static_cast<std::size_t>(window);
   session.accumulate(std::span(data).first(data.size() / 1024 * samples)...);
@@ -113,13 +113,13 @@ void expect_exact(const Optimizer& optimizer, std::int64_t window, std::int64_t 
   const auto workspace = static_cast<std::size_t>(planned.workspace);
   const std::span temporaries = transient.first(transient.size() - workspace);
   EXPECT_EQ(written_lines(temporaries), (temporaries.size() + line - 1) / line);
-  // Kernels as small as these run on one thread; a last panel may be a line narrower than the room for it.
+  // Kernels this small run on one thread; the last panel may be a line narrower than its room.
   EXPECT_LE(written_lines(transient.last(workspace)), workspace / line / static_cast<std::size_t>(threads));
   if constexpr (Fills) {
     EXPECT_GE(written_lines(transient.last(workspace)) + 1, workspace / line / static_cast<std::size_t>(threads));
   }
   EXPECT_EQ(unwritten_bytes(gradients), 0);
-  // All open blocks have memory where some sum needs one.
+  // All open blocks have memory if any sum needs one.
   EXPECT_LE(unwritten_bytes(blocks), Fills && open == OpenBlocks::always ? 0 : planned.open_blocks);
 
   Session clean(Net{}, optimizer, options);
@@ -171,7 +171,7 @@ TEST(Memory, PlannedBytesAreTheHighWaterMarkOfOtherKernelsAndTypes) {  // and of
     expect_exact<NarrowNet<bf16>, false>(optimizer, window, micro, open, threads, narrow, row, label);
     expect_exact<Compiled<Smooth, Inputs<f64[5], f64[2]>>>(optimizer, window, micro, open, threads, x, y);
   }
-  // An update that needs more than activations do.
+  // An update that needs more memory than the activations.
   expect_exact<ClassifierNet>(Accumulate{LongRule{}}, 12, 3, OpenBlocks::as_needed, 1, numbers(1024 * 9), classes);
 }
 

@@ -1,5 +1,5 @@
-// Metrics with weights of their own, beside a loss that is weighted otherwise: what the host counts, from every kind of
-// session, however windows are cut and wherever they are resumed.
+// Metrics with weights of their own, different from those of the loss: equal to counts by the host, from every kind of
+// session, however windows are split and wherever they are resumed.
 #include <gtest/gtest.h>
 
 #include <cmath>

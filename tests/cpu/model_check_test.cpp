@@ -19,7 +19,7 @@ ModelCheck check(const Data&... data) {
   return test_model(Net{}, initial_parameters<Net>(2), data...);
 }
 
-/// Expects agreement about every parameter, and that differences tell derivatives to `digits`.
+/// Expects agreement for every parameter, with differences that match derivatives within `digits`, relative to their size.
 template <class Net, class... Data>
 void expect_agreement(double digits, const Data&... data) {
   const ModelCheck result = check<Net>(data...);
@@ -40,7 +40,7 @@ TEST(ModelCheck, SmoothNets) {
   expect_agreement<TiedNet>(1e-9, numbers(4 * 4), numbers(4 * 4, 2));
 }
 
-/// Both sides of a difference pass through one layer, whose bias moves nothing.
+/// Both sides of a difference pass through one layer, whose bias has no effect.
 struct Siamese {
   nn::Linear layer;
   constexpr explicit Siamese(Scope s) : layer(s / "layer", 6, 4) {}
@@ -76,7 +76,7 @@ TEST(ModelCheck, SixteenBitsAreNotRounded) {
   expect_agreement<EdgesNet<bf16>>(1e-7, numbers_in<bf16>(4 * 15), edges(4), numbers_in<bf16>(4 * 2, 2));
 }
 
-/// A penalty counts once for all samples, whatever they weigh.
+/// A penalty counts once for all samples, whatever their weights.
 struct Penalised {
   nn::Linear only;
   constexpr explicit Penalised(Scope s) : only(s / "only", 3, 1) {}
@@ -144,8 +144,7 @@ TEST(ModelCheck, ADerivativeThatIsNotFiniteIsNoAgreement) {
   EXPECT_EQ(check_faulty<Fault::endless>().mistakes, both);
 }
 
-/// A fit without a remainder, as of a formula's few numbers to what it gave: losses are 0, and so are derivatives, but for
-/// what rounding leaves of them.
+/// A perfect fit, as of a formula's parameters to its own values: losses and derivatives are 0, except for rounding.
 struct Calibrated {
   Parameter at;
   constexpr explicit Calibrated(Scope s) : at(s.parameter("at", Shape{2}, init::constant(0))) {}
@@ -158,7 +157,7 @@ TEST(ModelCheck, WhereALossIsLeastIsNoKink) {
   using Net = Compiled<Calibrated, Inputs<f64, f64>>;
   const std::vector<double> x = {-2, -1, -0.5, 0.25, 1, 1.5};
   const double found[] = {0.3, -0.2};
-  for (const double missed : {0.0, 3e-16, 1e-14, 1e-9, 1e-3}) {  // by which what was found is not what it was
+  for (const double missed : {0.0, 3e-16, 1e-14, 1e-9, 1e-3}) {  // error of the fitted parameter
     std::vector<double> y;
     for (const double at : x) y.push_back(std::exp((0.3 + missed) * at) + std::sqrt(1 + (at + 0.2) * (at + 0.2)));
     const ModelCheck result = test_model(Net{}, found, x, y);
@@ -166,7 +165,7 @@ TEST(ModelCheck, WhereALossIsLeastIsNoKink) {
   }
 }
 
-/// Zeros meet weights, and the bias is 0: each relu stands on its kink, also where much else is in the loss.
+/// All weights, and so all operands of relu, are 0: each stands on its kink, even if the loss has large other parts.
 template <int Else>
 struct OnAKink {
   nn::Linear only;
@@ -199,7 +198,7 @@ TEST(ModelCheck, PrintsARowForEachParameter) {
   EXPECT_NE(text.str().find("\nfirst/bias: the derivative is not"), std::string::npos) << text.str();
 }
 
-/// An eager model that looks at its values: what it chose stays chosen.
+/// An eager model that branches on its values: its choice stays fixed.
 struct Chosen {
   Parameter weight, unused;
   bool stopped;
@@ -226,7 +225,7 @@ ModelCheck check_eager(bool stops, std::vector<std::int32_t> label, float first 
 }
 
 TEST(ModelCheck, EagerNets) {
-  for (const float first : {1.0f, -9.0f}) {  // by tanh, and without
+  for (const float first : {1.0f, -9.0f}) {  // with tanh, and without
     const ModelCheck right = check_eager(false, {0, 2}, first);
     EXPECT_TRUE(right.mistakes.empty()) << right;
     ASSERT_EQ(right.slopes.size(), 2u);

@@ -1,5 +1,5 @@
-// Windows whose sums are held in two numbers of 16 bits: they count what one of these cannot, and are received
-// unrounded; the bits of the reference, and of every split; kept in states as floats; counted to the byte.
+// Windows whose sums are held in two numbers of 16 bits: they count what one of these cannot, and the optimizer receives
+// them unrounded; the bits of the reference, and of every split; kept in states as floats; planned to the byte.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace narrow_shadow_test {
 
 using namespace models;
 
-/// A sample's gradient is the sum of its numbers, which are blocks of the window by themselves.
+/// A sample's gradient is the sum of its numbers, which form a block of the window.
 struct Slope {
   Parameter weight;
   constexpr explicit Slope(Scope s) : weight(s.parameter("weight", Shape{1, 1}, init::constant(0))) {}
@@ -20,7 +20,7 @@ struct Slope {
 };
 using SlopeNet = Compiled<Slope, Inputs<f32[128][1]>>;
 
-/// Keeps the window's sum as it is given.
+/// Keeps the window's sum as it is received.
 struct Keeping {
   struct State {
     Var sum;
@@ -50,7 +50,7 @@ float kept_sum_of_ones(std::int64_t samples) {
 
 TEST(NarrowShadow, CountsMoreOnesThanOneOfItsNumbersCan) {  // case 5; plain sums in the same types stop at 256 and 2048
   EXPECT_EQ(kept_sum_of_ones<bf16>(1024), 1024);
-  EXPECT_EQ(kept_sum_of_ones<bf16>(1023), 1023);  // no bf16: it was not rounded
+  EXPECT_EQ(kept_sum_of_ones<bf16>(1023), 1023);  // no bf16 value: it was not rounded
   EXPECT_EQ(kept_sum_of_ones<f16>(4096), 4096);
   EXPECT_EQ(kept_sum_of_ones<f16>(4095), 4095);
 }

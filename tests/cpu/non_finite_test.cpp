@@ -10,7 +10,7 @@ namespace non_finite_test {
 
 using namespace models;
 
-/// √(w·x) of a positive weight: an input below zero makes a NaN, one of zero a finite loss whose gradient is none.
+/// √(w·x) with a positive weight: an input below zero gives NaN, an input of zero a finite loss with a gradient that is not.
 struct Root {
   Parameter weight, bias;
   constexpr explicit Root(Scope s)
@@ -35,7 +35,7 @@ auto dropping_session(std::int64_t micro_batch = 2) {
                  {.global_batch = 8, .micro_batch = micro_batch, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
 }
 
-/// Everything that training changes.
+/// Returns everything that training changes.
 template <class S>
 std::vector<std::byte> state_of(const S& session) {
   const auto parameters = session.parameter_bytes(), state = session.optimizer_state_bytes();
@@ -47,7 +47,7 @@ std::vector<std::byte> state_of(const S& session) {
 TEST(NonFinite, ADroppedWindowIsAsIfItHadNeverBeen) {
   const auto clean = samples();
   auto dirty = clean;
-  for (const float bad : {-1.0f, 0.0f}) {  // NaN; only the gradient is
+  for (const float bad : {-1.0f, 0.0f}) {  // NaN; only the gradient is not finite
     dirty[8 * 2 + 5] = bad;                // in the second window
     auto with = session_of(NonFinite::drop_window), without = session_of(NonFinite::drop_window);
     with.accumulate(dirty);
@@ -114,7 +114,7 @@ TEST(NonFinite, EagerSessionsDropWindowsToo) {
   auto with = dropping_session();
   Session dropping(thirds, optimizer,
                    {.global_batch = 8, .micro_batch = 2, .seed = 1, .non_finite = NonFinite::drop_micro_batch});
-  for (const int bad : {16, 16 + 6, 16 + 12}) {  // samples of the second window: of its first, its second and its last part
+  for (const int bad : {16, 16 + 6, 16 + 12}) {  // in the first, the second and the last part of the second window
     dirty = clean;
     dirty[static_cast<std::size_t>(bad)] = bad == 22 ? 0.0f : -1.0f;
     const auto record_third = [&](EagerTape& tape) { return third.loss(tape.input(dirty, {2})); };
@@ -149,7 +149,7 @@ TEST(NonFinite, ATrainerCountsWhatItDropped) {
 
 TEST(NonFinite, ADroppedMicroBatchIsAsIfItsWindowHadBeenGivenOnlyTheOthers) {
   const auto clean = samples();
-  for (const float bad : {-1.0f, 0.0f})     // NaN; only the gradient is
+  for (const float bad : {-1.0f, 0.0f})     // NaN; only the gradient is not finite
     for (const int dropped : {0, 1, 2, 3}) {  // of the four micro-batches of the second window
       auto dirty = clean;
       dirty[static_cast<std::size_t>(8 * 2 + 4 * dropped + 2)] = bad;
@@ -174,7 +174,7 @@ TEST(NonFinite, AWindowWhoseEveryMicroBatchIsDroppedMakesNoStep) {
   EXPECT_EQ(session.accumulate(dirty), 2);
   EXPECT_EQ(session.dropped_micro_batches(), 4);
   EXPECT_EQ(session.dropped_windows(), 1);
-  EXPECT_EQ(session.accumulate(std::span(dirty).subspan(16, 4)), 0);  // all that a window was given
+  EXPECT_EQ(session.accumulate(std::span(dirty).subspan(16, 4)), 0);  // everything given to this window
   EXPECT_EQ(session.window(), 6);
   EXPECT_EQ(session.flush(), 0);
   EXPECT_EQ(session.window(), 8);

@@ -1,4 +1,4 @@
-// Noise in a model: normally distributed, of the sample and not of the micro-batch, and none in evaluation.
+// Noise in a model: normally distributed, dependent on the sample and not on the micro-batch, and none in evaluation.
 #include <gtest/gtest.h>
 
 #include "../eager_against_compiled.hpp"
@@ -7,7 +7,7 @@ namespace normal_noise_test {
 
 using namespace against_reference;
 
-/// A variational autoencoder of nine numbers through two.
+/// A variational autoencoder of nine numbers with a code of two.
 struct Autoencoder {
   nn::Linear encode, decode;
   constexpr explicit Autoencoder(Scope s) : encode(s / "encode", 9, 4), decode(s / "decode", 2, 9) {}

@@ -1,5 +1,4 @@
-// Optimizers in another style than rules: classes with `step(parameters, gradients)`, wrapped by Accumulate as they
-// are.
+// Optimizers that are not rules: classes with `step(parameters, gradients)`, wrapped by Accumulate as they are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +47,7 @@ class Momentum : public AnyOptimizer {
 constexpr Sgd rule{.learning_rate = 0.05f, .momentum = 0.9f};
 const Momentum opaque(0.05f, 0.9f);
 
-/// Ten windows of 64 samples.
+/// Returns a session after ten windows of 64 samples.
 template <class Optimizer>
 auto trained(const Optimizer& optimizer, std::int64_t micro_batch, std::vector<std::string> freeze = {}) {
   Session session(ClassifierNet{}, Accumulate{optimizer},
@@ -116,7 +115,7 @@ TEST(OpaqueOptimizer, IsCalledOncePerWindowWithItsMean) {
     EXPECT_TRUE(std::ranges::equal(last.values, session.parameters().values()));
     ASSERT_EQ(last.gradient.size(), session.accumulator().size());
     for (std::size_t i = 0; i < last.gradient.size(); ++i)
-      ASSERT_EQ(last.gradient[i], math::quotient(session.accumulator()[i], 22.0f));  // what was left of 150 samples
+      ASSERT_EQ(last.gradient[i], math::quotient(session.accumulator()[i], 22.0f));  // the rest of 150 samples
     if (first.empty()) first = last.gradient;
     EXPECT_EQ(last.gradient, first) << micro_batch;
   }
@@ -167,7 +166,7 @@ TEST(OpaqueOptimizer, IsNotCalledForWindowsThatAreDropped) {
     session.accumulate(std::span(x).first(9 * 9), std::span(y).first(9));
   }
   EXPECT_EQ(session.dropped_windows(), 1);
-  EXPECT_EQ(recorder.calls.size(), 1u);  // windows of two calls
+  EXPECT_EQ(recorder.calls.size(), 1u);  // a window is two calls
 }
 
 /// Refuses its second step.

@@ -15,7 +15,7 @@ using namespace models;
 constexpr std::size_t elements = 4;
 using Row = std::vector<double>;
 
-/// Gradients of a bowl of uneven curvature, of a curved valley (Rosenbrock 1960), and of a plateau with a kink.
+/// Returns the gradient of a quadratic of uneven curvature, a curved valley (Rosenbrock 1960), or a plateau with a kink.
 Row gradient(int objective, const Row& p) {
   Row g(p.size());
   for (std::size_t i = 0; i < p.size(); ++i) {
@@ -27,11 +27,11 @@ Row gradient(int objective, const Row& p) {
   return g;
 }
 
-/// One element's update by the formula: p and the states change.
+/// Updates one element, p and its states, by the formula.
 template <class Rule>
 void expected(const Rule& rule, double& p, double g, double* s, double t);
 
-/// A rule's number as PyTorch was given it: rounded to float.
+/// Returns a rule's number as given to PyTorch: rounded to float.
 double at(const Scalar& scalar, std::int64_t step = 0) { return static_cast<float>(scalar.at(step)); }
 double corrected(double beta, double t) { return 1 - std::pow(beta, t); }
 
@@ -120,13 +120,13 @@ void expected(const Lion& r, double& p, double g, double* s, double) {
   s[0] = at(r.beta2) * s[0] + (1 - at(r.beta2)) * g;
 }
 
-/// The update of all elements, which are those of one parameter.
+/// Updates all elements, which belong to one parameter.
 template <class Rule>
 void expected_of_all(const Rule& rule, Row& p, const Row& g, std::vector<Row>& s, double t) {
   for (std::size_t i = 0; i < elements; ++i) expected(rule, p[i], g[i], s[i].data(), t);
 }
 
-/// Summed in canonical order: Adafactor and L-BFGS amplify rounding.
+/// Sums in canonical order, since Adafactor and L-BFGS amplify rounding.
 double dot(const Row& a, const Row& b) { return (a[0] * b[0] + a[2] * b[2]) + (a[1] * b[1] + a[3] * b[3]); }
 double norm_of(const Row& x) { return std::sqrt(dot(x, x)); }
 
@@ -212,7 +212,7 @@ void run_traced(const Rule& rule, const Shape& shape, int objective, See see) {
   constexpr int states = detail::state_size<StateOf<Rule>>();
   const ParameterInfo parameter{"p", shape, {}};
   const Tape tape = trace_update(rule, std::span(&parameter, 1));
-  std::vector<Row> traced;  // of one parameter, whose part is all of the row
+  std::vector<Row> traced;  // of one parameter, whose part is the whole row
   for (int a = 0; a < states + 2; ++a) traced.emplace_back(tape.inputs[static_cast<std::size_t>(a)].shape.unit(), 0.0);
   traced[0].assign(reference::start, reference::start + shape.unit());
   for (int step = 1; step <= reference::steps; ++step) {
@@ -277,7 +277,7 @@ TYPED_TEST(FormulaOf, GoesTheSameWayInsideAdaptersThatChangeNothing) {
   EXPECT_EQ(alone, inside);
 }
 
-/// A parameter of one element after the first step.
+/// Returns a parameter of one element after the first step.
 template <class T, class Rule>
 T after_one_step(const Rule& rule, T parameter, T gradient) {
   const Tape tape = trace_update(rule, 1);
@@ -285,7 +285,7 @@ T after_one_step(const Rule& rule, T parameter, T gradient) {
   for (std::size_t s = rule_scalars; s < tape.scalars.size(); ++s) scalars.push_back(static_cast<T>(tape.scalars[s].at(0)));
   std::vector<std::vector<T>> inputs(tape.inputs.size(), std::vector<T>{T(0)});
   inputs[0] = {parameter}, inputs[1] = {gradient};
-  const std::size_t half = inputs.size() / 2;  // from there on: the parts of the one parameter there is
+  const std::size_t half = inputs.size() / 2;  // from there on: the parts of the only parameter
   if (tape.roots[0].index != 0) inputs[half] = {parameter}, inputs[half + 1] = {gradient};
   return Reference<T>(tape, 1, inputs, {}, scalars)[tape.roots[0].node][0];
 }
@@ -304,7 +304,7 @@ TYPED_TEST(FormulaOf, ARateThatIsNegativeOrNoNumberIsRefused) {
   }
 }
 
-/// What each of `gradients`, given as a window, moves the parameters of a session by.
+/// Returns by how much each of `gradients`, given as a window, moves the parameters of a session.
 template <class Rule>
 std::vector<Row> moves(const Rule& rule, const std::vector<std::vector<float>>& gradients) {
   const auto count = static_cast<std::int64_t>(gradients[0].size());

@@ -1,4 +1,4 @@
-// Rows of each sample's own table, read and added up: compiled and eager to the same bits, however a window is cut; the sums
+// Rows of each sample's own table, read and added up: the same bits compiled and eagerly, however a window is split; the sums
 // that products with ones and zeros give; indices that name no row.
 #include <gtest/gtest.h>
 

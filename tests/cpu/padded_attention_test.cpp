@@ -1,4 +1,4 @@
-// Attention over sequences that end early: what is behind their ends changes no bit, forward and backward, compiled and eager.
+// Attention over sequences that end early: padding after the end changes no bit, forward and backward, compiled and eagerly.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ struct Unpadded {
   constexpr Var predict(Var x) const { return attention(x); }
 };
 
-/// Three learned questions to a sequence.
+/// Three learned queries to a sequence.
 struct Asking {
   Parameter questions;
   nn::CrossAttention attention;
@@ -47,14 +47,14 @@ struct AskingUnpadded : Asking {
   constexpr Var predict(Var x) const { return Asking::predict(x, {}); }
 };
 
-/// `Outputs`: positions of what is predicted; 0: as many as of x.
+/// `Outputs`: positions of the prediction; 0: as many as x has.
 template <class Longer, class Shorter, std::int64_t Positions, std::int64_t Outputs = 0>
 void expect_bits_of_the_shorter_sequence() {
   using Net = Compiled<Longer, Inputs<f32[longest][width], f32[longest]>>;
   using Short = Compiled<Shorter, Inputs<f32[Positions][width]>>;
   const auto weights = numbers(static_cast<std::size_t>(Net::parameter_elements));
   auto x = numbers(longest * width, 5);
-  for (std::size_t i = Positions * width; i < x.size(); ++i) x[i] *= 1e4f;  // nothing that may be seen
+  for (std::size_t i = Positions * width; i < x.size(); ++i) x[i] *= 1e4f;  // must not be seen
   std::vector<float> present(longest, 0.0f);
   std::vector<float> padded((Outputs == 0 ? longest : Outputs) * width), alone((Outputs == 0 ? Positions : Outputs) * width);
   std::fill_n(present.begin(), Positions, 1.0f);
@@ -80,7 +80,7 @@ void expect_nothing_learned_from_what_is_not_there() {
   Samples<float> x{numbers(samples * longest * width), {longest, width}}, present{numbers(samples * longest), {longest}};
   Samples<float> other = x;
   for (std::size_t i = 0; i < present.values.size(); ++i) {
-    const std::size_t length = i / longest % (longest + 1);  // of every eighth sample nothing is there, and nothing is NaN
+    const std::size_t length = i / longest % (longest + 1);  // every eighth sample is empty, and nothing is NaN
     present.values[i] = i % longest < length ? 1.0f : 0.0f;
     if (i % longest >= length) std::fill_n(other.values.begin() + static_cast<std::ptrdiff_t>(i) * width, width, 0.25f);
   }

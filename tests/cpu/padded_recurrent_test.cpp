@@ -1,5 +1,5 @@
-// Recurrent layers over sequences that end early: the state at the end has the bits of the shorter sequence, forward and
-// backward, compiled and eager.
+// Recurrent layers over sequences that end early: the last state has the bits of the shorter sequence, forward and backward,
+// compiled and eagerly.
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
@@ -26,13 +26,13 @@ struct Unpadded {
   constexpr Loss loss(Var x) const { return sum(square(predict(x)), {1}); }
 };
 
-/// The shorter sequence goes through an eager net, which knows its length when it runs.
+/// Compares with the shorter sequence in an eager net, which learns the length at run time.
 template <class Layer>
 void expect_bits_of_the_shorter_sequence(std::int64_t steps) {
   using Net = Compiled<Padded<Layer>, Inputs<f32[longest][features], f32[longest]>>;
   const auto elements = static_cast<std::size_t>(steps * features);
   auto x = numbers(longest * features, 5);
-  for (std::size_t i = elements; i < x.size(); ++i) x[i] *= 1e4f;  // nothing that may be seen
+  for (std::size_t i = elements; i < x.size(); ++i) x[i] *= 1e4f;  // must not be seen
   std::vector<float> present(longest, 0.0f), state(width);
   std::fill_n(present.begin(), steps, 1.0f);
 

@@ -1,5 +1,4 @@
-// Two rules, each for some of the parameters, by rank or by name: the bits of each rule alone, where both see the same
-// gradients.
+// Two rules, each for some of the parameters, by rank or by name: the bits of each rule alone, given the same gradients.
 #include <gtest/gtest.h>
 
 #include <gradual/check/test_splits.hpp>
@@ -15,7 +14,7 @@ constexpr std::int64_t samples = 64;
 const auto inputs = numbers(samples * 9);
 const auto classes = labels(samples, 5);
 
-/// A loss whose gradient does not depend on the parameters: what one rule does is nothing to the other.
+/// A loss whose gradient does not depend on the parameters, so that the rules do not influence each other.
 struct Slopes {
   nn::Linear hidden;
   Parameter scale, kernels;
@@ -30,7 +29,7 @@ using SlopesNet = Compiled<Slopes, Inputs<f32[9]>>;
 
 using Values = std::vector<std::vector<float>>;  ///< of each parameter
 
-/// Six steps, eagerly: a rule is recorded as when it is compiled, which would take a second for each.
+/// Trains six steps eagerly: the rule is recorded as for compilation, which would take a second each.
 template <class Rule>
 Values trained(const Rule& rule, std::vector<std::string> freeze = {}) {
   Parameters parameters(Device::cpu());
@@ -79,10 +78,10 @@ TEST(ParameterGroups, ShareThePlacesOfTheirStates) {
   const auto bytes = [](auto rule) { return SlopesNet::training_memory(Accumulate{rule}, 1).optimizer_state; };
   EXPECT_EQ(bytes(ByRank{lion, adamw}), bytes(adamw));
   EXPECT_EQ(bytes(ByRank{adamw, lion}), bytes(adamw));
-  EXPECT_EQ(bytes(ByName{lion, adamw, {{"*"}}}), bytes(ScaleUpdate{adamw, 0.5}));  // which has marks too
+  EXPECT_EQ(bytes(ByName{lion, adamw, {{"*"}}}), bytes(ScaleUpdate{adamw, 0.5}));  // which has marks as well
 }
 
-/// An op of a rule's own.
+/// An op that belongs to a rule.
 struct Softsign {
   static constexpr const char* name = "softsign";
   static constexpr int arity = 1;
@@ -105,7 +104,7 @@ TEST(ParameterGroups, MayUseOpsOfTheirOwn) {
   expect_each(ByName{SoftSteps{}, lion, {{"scale"}}}, SoftSteps{}, lion, {"scale"});
 }
 
-/// A sum over all that a rule is given is one over its own parameters.
+/// A sum over everything that a rule sees covers only its own parameters.
 TEST(ParameterGroups, OfNamesSeeNothingOfEachOther) {
   struct Normed {
     Scalar learning_rate = 0.1;

@@ -17,7 +17,7 @@ TEST(Pieces, SplitsThreadsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Pieces>({13, 21}, x));
 }
 
-/// Views whose rows follow one another in memory, and some that only look so: two of four columns of four rows.
+/// Views with contiguous rows, and one that only seems to have them: two of four columns of four rows.
 struct Views {
   nn::Linear whole, part;
   constexpr explicit Views(Scope s) : whole(s / "whole", 16, 2), part(s / "part", 8, 2) {}
@@ -33,7 +33,7 @@ TEST(Pieces, ViewsWhoseRowsFollowOneAnother) {
   EXPECT_EQ((train_compiled<Compiled<Views, Inputs<f32[4][4]>>>({60}, 1, rows)), train_eager<Views>({60}, rows));
 }
 
-/// Rows that are all padding: there is nothing to read.
+/// Rows that are all padding, with nothing to read.
 struct Framed {
   Parameter weight;
   constexpr explicit Framed(Scope s) : weight(s.parameter("weight", Shape{2, 16}, init::uniform(1))) {}
@@ -48,7 +48,7 @@ TEST(Pieces, PaddingsOfNothing) {
   EXPECT_EQ((train_compiled<Compiled<Framed, Inputs<f32[2][16]>>>({60}, 1, rows)), train_eager<Framed>({60}, rows));
 }
 
-/// Wide columns that are split, and so padded on the way back, with sums over samples in the same kernel.
+/// Wide columns that are split, and so padded in backward, with sums over samples in the same kernel.
 struct Split {
   nn::Linear all;
   constexpr explicit Split(Scope s) : all(s / "all", 4, 96) {}
@@ -67,7 +67,7 @@ TEST(Pieces, OfWideColumns) {
   EXPECT_EQ(whole, train_eager<Split>({60}, rows));
 }
 
-/// The mean over steps of steps that are normalised, whose adjoint is one row for all of them.
+/// The mean over normalised steps, whose adjoint is one row for all steps.
 struct MeanOfSteps {
   nn::LayerNorm norm;
   constexpr explicit MeanOfSteps(Scope s) : norm(s / "norm", 48) {}
@@ -80,7 +80,7 @@ TEST(Pieces, MeansOverAnInnerAxis) {
   const std::vector<float> whole = train_compiled<Net>({60}, 1, rows);
   EXPECT_EQ(whole, train_compiled<Net>({7, 33}, 1, rows));
   EXPECT_EQ(whole, train_eager<MeanOfSteps>({60}, rows));
-  EXPECT_EQ(explain<Net>().find("broadcast"), std::string::npos);  // it does not lie in memory repeated
+  EXPECT_EQ(explain<Net>().find("broadcast"), std::string::npos);  // it is not stored repeatedly
 }
 
 }  // namespace pieces_test

@@ -1,5 +1,5 @@
-// Pooling and its adjoints, alone and in parts: equal bits to their specification, which is held to windows written
-// out.
+// Pooling and its adjoints, alone and in parts: equal bits to their specification, which is compared with windows
+// written out.
 #include <gtest/gtest.h>
 
 #include <gradual/core/cpu/pooling.hpp>
@@ -11,7 +11,7 @@ namespace pooling_kernels_test {
 using namespace gradual;
 using namespace kernels;
 
-/// Ties, zeros of both signs, infinities and NaN among numbers.
+/// Returns numbers with ties, zeros of both signs, infinities and NaN among them.
 std::vector<float> uneven(std::int64_t count, unsigned seed) {
   std::vector<float> values = numbers<float>(count, seed);
   constexpr float special[] = {0.0f,
@@ -35,7 +35,7 @@ const Pooling poolings[] = {{axis(8, 2, 2, 0), axis(14, 2, 2, 0)},  {axis(4, 2, 
                             {axis(6, 2, 2, 0), axis(7, 3, 2, 1)},   {axis(6, 2, 2, 0), axis(6, 2, 1, 0)},
                             {axis(6, 2, 1, 0), axis(6, 2, 2, 0)},   {axis(6, 1, 2, 0), axis(6, 1, 2, 0)}};
 
-/// Runs a kernel in one part and in three of the planes and compares what it leaves.
+/// Runs a kernel in one and in three parts of the planes and compares its outputs.
 template <class Run>
 void expect_planes(const Pooling& p, const std::vector<float>& expected, Run run) {
   for (const int parts : {1, 3}) {

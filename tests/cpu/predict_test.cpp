@@ -1,4 +1,4 @@
-// What trainers and sessions predict: the bits of an `Inference`, in the memory that training has, without a trace in it.
+// Predictions by trainers and sessions: the bits of an `Inference`, in the memory of training, which continues unchanged.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -33,7 +33,7 @@ TEST_F(Predict, GivesTheBitsOfAnInferenceAndLeavesTrainingAsItIs) {
       plain.accumulate(a, b), asked.accumulate(a, b);
       EXPECT_GT(asked.position(), 0);
       const std::span<std::byte> block = asked.transient_bytes();
-      std::memset(block.data(), 0xff, block.size());  // NaN where anything is read that was not written
+      std::memset(block.data(), 0xff, block.size());  // NaN wherever unwritten memory is read
       const std::int64_t blocks = block_bytes;
       const std::vector<float> scores = asked.predict(x);
       EXPECT_EQ(block_bytes, blocks);
@@ -56,7 +56,7 @@ TEST_F(Predict, AsksTrainersLikewise) {
   EXPECT_EQ(trainer.predict(std::span(x).first(9)).size(), 5u);
 }
 
-/// What it predicts takes more than what it learns by, and reads a function of its parameters.
+/// Its prediction takes more memory than its training, and reads a function of its parameters.
 struct Wide {
   Parameter weight;
   constexpr explicit Wide(Scope s) : weight(s.parameter("weight", Shape{4, 4}, init::uniform(0.9))) {}
@@ -103,7 +103,7 @@ TEST_F(Predict, GivesNothingOfNoSamples) {
   Inference<ClassifierNet> classify(session.parameters());
   std::vector<float> out(5, 7.0f);
   classify(none, std::span(out).first(0));
-  EXPECT_EQ(error_of<DataError>([&] { classify(none, out); }), "a batch of 0 samples");  // of which five numbers are asked
+  EXPECT_EQ(error_of<DataError>([&] { classify(none, out); }), "a batch of 0 samples");  // with five outputs
   EXPECT_EQ(out, std::vector<float>(5, 7.0f));
   EXPECT_EQ(error_of<DataError>([&] { session.losses(none, y); }),
             "input 1 holds 100 samples (100 values), input 0 holds 0 (0 values, 9 for each)");

@@ -24,7 +24,7 @@ std::vector<T> product_by_hand(const cpu::MatmulForm& f, const Operand<T>& a, co
   return c;
 }
 
-/// Calls run(c, workspace, part) for every part of several numbers of parts, and compares what they leave in c.
+/// Calls run(c, workspace, part) for every part, of one and of three parts, and compares c.
 template <class T, class Run>
 void expect_product(const std::vector<T>& expected, std::int64_t workspace, const std::string& what, Run run) {
   for (const int parts : {1, 3}) {
@@ -39,7 +39,7 @@ void expect_product(const std::vector<T>& expected, std::int64_t workspace, cons
   }
 }
 
-/// run: as `matmul`, without its form.
+/// run: like `matmul`, without its form.
 template <class T, class Run>
 void expect_matmul_of(const cpu::MatmulForm& form, std::int64_t m, Run run) {
   const Operand<T> a(numbers<T>(m * form.k, 1)), b(numbers<T>(form.k * form.n, 2));
@@ -57,7 +57,7 @@ void expect_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
   }
 }
 
-/// Sizes that the compiler knows.
+/// For sizes known at compile time.
 template <class T, std::int64_t N, std::int64_t K, bool TransA = false, bool TransB = false>
 void expect_static_matmul() {
   for (const std::int64_t m : {1, 2, 15, 32, 33, 71})
@@ -89,13 +89,13 @@ TEST(ProductKernels, MatmulOfOperandsThatAreCopiedTogether) {
   expect_matmul<double>(25, 81, 129);
   expect_matmul<float>(7, 34, 512);  // rows of A share few sets of the cache
   expect_matmul<float>(23, 140, 768);
-  expect_matmul<float>(512, 34, 23);  // of a transposed A too
+  expect_matmul<float>(512, 34, 23);  // also of a transposed A
   expect_matmul<double>(768, 17, 131);
   expect_matmul<float>(28, 34, 512);  // twelve rows and sixteen
   expect_matmul<float>(22 * 12 + 9, 34, 512);  // more rows of A than are copied together
   expect_matmul<float>(45, 10, 512);           // few columns of such rows
   expect_matmul<double>(29, 5, 256);
-  expect_matmul<float>(600, 225, 20);          // so large that outputs are asked for ahead
+  expect_matmul<float>(600, 225, 20);          // so large that outputs are prefetched
   expect_matmul<double>(15, 64, 256);
 }
 
@@ -113,7 +113,7 @@ TEST(ProductKernels, MatmulOfFewColumnsAndManyRows) {
   for (const std::int64_t m : {31, 32, 70}) expect_matmul<double>(m, 5, 130);
 }
 
-/// Elements of 16 bits, and the floats that they are.
+/// Returns elements of 16 bits, and the same values as floats.
 template <class E>
 std::pair<std::vector<E>, std::vector<float>> small_numbers(std::int64_t count, unsigned seed) {
   const auto values = numbers<float>(count, seed);
@@ -217,14 +217,14 @@ TEST(ProductKernels, BatchContractionOfFloatsToSumsInDouble) {
   for (const std::int64_t j : {1, 2, 16, 17, 33, 70})
     for (const std::int64_t i : {1, 7, 40}) expect_batch_contraction<float, double>({i, j, 1}, 260);
   for (const std::int64_t p : {3, 128, 200}) expect_batch_contraction<float, double>({3, 5, p}, 1 + 300 / p);
-  expect_batch_contraction<float, double>({512, 300, 1}, 70);  // so large that outputs are asked for ahead
+  expect_batch_contraction<float, double>({512, 300, 1}, 70);  // so large that outputs are prefetched
 }
 
 TEST(ProductKernels, BatchContractionOfOperandsThatAreCopiedTogether) {
   expect_batch_contraction<float>({3, 128, 1}, 130);   // rows of g lie far apart
   expect_batch_contraction<float>({512, 130, 1}, 130);  // rows of a lie far apart, and are read for many columns
   expect_batch_contraction<float>({768, 1, 3}, 50);    // one column, seen as a row
-  expect_batch_contraction<float>({512, 300, 1}, 70);  // so large that outputs are asked for ahead
+  expect_batch_contraction<float>({512, 300, 1}, 70);  // so large that outputs are prefetched
 }
 
 TEST(ProductKernels, BatchContractionOfFewColumns) {  // vectors go along a

@@ -1,4 +1,4 @@
-// Parameters that are replaced inside a window, where what is computed of them alone is computed of the new ones, and by
+// Parameters that are replaced inside a window, after which values of parameters alone are those of the new ones; and, by
 // name, from another net.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace replaced_parameters_test {
 
 using namespace models;
 
-/// Weights that are derived once per window, and a penalty that its end computes, of the same exponential and of more.
+/// Weights that are derived once per window, and a penalty, computed at its end, of the same exponential and other terms.
 struct Exponential {
   Parameter weight;
   constexpr explicit Exponential(Scope s) : weight(s.parameter("weight", Shape{4}, init::normal(1))) {}
@@ -60,7 +60,7 @@ std::vector<float> eager(SessionOptions options) {
 
 TEST(ReplacedParameters, AreThoseThatTheWindowEndsWith) {
   const std::vector<float> expected = compiled({.global_batch = 8});
-  for (const std::int64_t noise_batch : {0, 2, 4})  // which looks at gradients within the window
+  for (const std::int64_t noise_batch : {0, 2, 4})  // noise reads gradients within the window
     for (const std::int64_t micro_batch : {1, 2, 8}) {
       const SessionOptions options{.global_batch = 8, .micro_batch = micro_batch, .noise_batch = noise_batch};
       EXPECT_EQ(compiled(options), expected) << noise_batch << ", " << micro_batch;
@@ -69,7 +69,7 @@ TEST(ReplacedParameters, AreThoseThatTheWindowEndsWith) {
     }
 }
 
-/// A body of two layers, and a head with so many outputs.
+/// A body of two layers, and a head with `Outputs` outputs.
 template <int Outputs>
 struct Headed {
   nn::Linear first, second, head;
@@ -86,7 +86,7 @@ std::vector<float> values_of(const auto& session) {
   return {values.begin(), values.end()};
 }
 
-/// Expects that a pretrained body is taken, and nothing else, and what is refused.
+/// Expects a pretrained body to be taken, and nothing else, and wrong names and shapes to be refused.
 void expect_body(auto& session, const auto& from, const std::vector<float>& pretrained) {
   const std::vector<float> before = values_of(session);
   const auto refusal = [&](const char* pattern) {

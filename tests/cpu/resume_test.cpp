@@ -1,5 +1,5 @@
-// The whole state of a session in a file: one that was ended anywhere, and goes on from its file, ends in the bits of one that
-// was not. Case 7 of the hard cases; what is of another run is refused with nothing changed.
+// The whole state of a session in a file: a session that stops anywhere and resumes from its file ends in the bits of one that
+// did not stop. Case 7 of the hard cases; the state of a different run is refused and nothing is changed.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
@@ -9,11 +9,11 @@ namespace resume_test {
 
 using namespace resume;
 
-constexpr std::size_t split[] = {7, 100, 1, 300, 104};  // ends inside blocks, and a window is full at the end
+constexpr std::size_t split[] = {7, 100, 1, 300, 104};  // parts end inside blocks, the last one at the window's end
 constexpr std::int64_t window = 512;
 
-/// Two and a half windows; after micro-batch `killed` the run goes on in a session that knows the first only by its
-/// file.
+/// Runs two windows and a part of a third; after micro-batch `killed` the run continues in another session, which knows the
+/// first only by its file.
 template <class Net, class Optimizer, class... V>
 Checkpoint run(const Optimizer& optimizer, int killed, const std::string& file, const V&... data) {
   std::optional<Session<Net, Optimizer>> session;
@@ -44,7 +44,7 @@ void expect_same_after_any_kill(const Optimizer& optimizer, const std::string& f
     EXPECT_TRUE(equal(whole, run<Net>(optimizer, killed, file, data...))) << "killed after " << killed;
 }
 
-/// Something is made of the parameters alone, once per window.
+/// Computes a value of parameters alone, once per window.
 struct Derived : Classifier {
   Parameter scale;
   constexpr explicit Derived(Scope s) : Classifier(s), scale(s.parameter("scale", Shape{17, 5}, init::uniform(1))) {}
@@ -82,13 +82,13 @@ TEST_F(Resume, WhereAWindowIsCountedInCalls) {
   EXPECT_EQ(error_of<OptionError>([&] { samples.restore(still.state()); }),
             "the state holds 60 samples of 2 calls of a window; this session's windows are of 100 samples");
   Checkpoint counted = still.state();
-  counted.notes["calls"] = "0";  // as of a call that failed after its first parts
+  counted.notes["calls"] = "0";  // as if a call failed after its first parts
   still.restore(counted);
   counted.notes["calls"] = "3";
   EXPECT_EQ(error_of<OptionError>([&] { still.restore(counted); }),
             "the state holds 60 samples of 3 calls of a window; this session's windows are of 3 calls");
   counted.notes["calls"] = "2";
-  counted.notes["position"] = "1099511627777";  // positions of so many samples are more than are counted
+  counted.notes["position"] = "1099511627777";  // their positions cannot be counted
   EXPECT_EQ(error_of<FileError>([&] { still.restore(counted); }), "the file's note 'position' cannot be '1099511627777'");
 }
 
@@ -121,7 +121,7 @@ TEST_F(Resume, AClosedWindowStaysClosed) {
   EXPECT_TRUE(equal(session.state(), again.state()));
 }
 
-/// The classifier with one layer more, and with another activation.
+/// The classifier with one layer more; `WithTanh`: with another activation.
 struct Deeper : Classifier {
   Parameter scale;
   constexpr explicit Deeper(Scope s) : Classifier(s), scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
@@ -138,7 +138,7 @@ struct WithTanh : Classifier {
 };
 using Labelled = Inputs<f32[9], i32>;
 
-/// Restoring from a state that `spoil` has changed; what is refused must have changed nothing.
+/// Returns the error of restoring a state that `spoil` has changed, and expects a refusal to change nothing.
 template <class Net = ClassifierNet, class Rule = Adam, class E = FileError, class F>
 std::string refusal(const SessionOptions& options, F spoil) {
   Session<ClassifierNet, Accumulate<Adam>> source(ClassifierNet{}, Accumulate{Adam{}}, {.global_batch = 64, .seed = 1});

@@ -1,4 +1,4 @@
-// `test_rule`: rules that are right, and one for each mistake that it tells.
+// `test_rule`: rules that are right, and one for each mistake that it reports.
 #include <gtest/gtest.h>
 
 #include <gradual/check/test_rule.hpp>
@@ -27,7 +27,7 @@ TEST(RuleCheck, RulesAndAdaptersOfTheLibraryAreRight) {
   expect_right(LossScale{WeightDecay{ClipByGlobalNorm{Muon{}}, 0.01, {{"m*"}}}}, false);
 }
 
-/// Keeps one number for each parameter, beside which a net of one number has no other.
+/// Keeps one number for each parameter, as it would for each element of a net of one number.
 struct CountingSteps {
   struct State {
     Var steps;
@@ -43,7 +43,7 @@ TEST(RuleCheck, WhatIsKeptOfWholeParametersIsNotByElement) {
   expect_right(CountingSteps{}, false);
 }
 
-/// Divides by the size of each element of the gradient.
+/// Divides by the magnitude of each element of the gradient.
 struct Signs {
   Scalar learning_rate = 0.1f;
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
@@ -62,7 +62,7 @@ TEST(RuleCheck, NamesWhatAGradientOfZeroMakesOfAParameter) {
   EXPECT_EQ(text.str().find("8 steps compared, element by element, 3 mistakes\nstep 6, "), 0u) << text.str();
 }
 
-/// Relative to the parameter's length, of which biases have none at the start.
+/// Divides by the parameter's norm, which is 0 for biases at the start.
 struct Relative {
   struct State {
     Var length;
@@ -88,7 +88,7 @@ TEST(RuleCheck, TellsARuleThatClimbs) {
   EXPECT_EQ(test_rule(Ascent{}).mistakes, Mistakes{"the first step goes up the gradient"});
 }
 
-/// Records by a number that is no Scalar.
+/// Records different programs for different values of a number that is no Scalar.
 struct Decays {
   double kept = 0.5;
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {
@@ -103,7 +103,7 @@ TEST(RuleCheck, TellsARuleThatRecordsByItsNumbers) {
   EXPECT_EQ(other.mistakes[0].find("an update rule records other ops with these numbers"), 0u);
 }
 
-/// Another function of the same number each time that it is called.
+/// Gives a different result for the same number each time it is called.
 struct Drifting {
   static constexpr const char* name = "drifting";
   static constexpr int arity = 1;

@@ -21,7 +21,7 @@ Trained session_of(SessionOptions options = {.global_batch = 512}) {
   options.seed = 7;
   return {ClassifierNet{}, Accumulate{sam}, options};
 }
-/// Gives samples [begin, end), in parts.
+/// Accumulates samples [begin, end) in parts. Returns the number of steps.
 int give(Trained& session, std::size_t begin, std::size_t end, const std::vector<std::size_t>& parts) {
   int steps = 0;
   for (std::size_t at = begin, p = 0; at < end; ++p) {
@@ -36,7 +36,7 @@ std::vector<std::byte> bytes_of(const Trained& session) {
   all.insert(all.end(), session.optimizer_state_bytes().begin(), session.optimizer_state_bytes().end());
   return all;
 }
-/// Of ten steps, each window given as `first` and then as `second` parts.
+/// Returns parameters and state after ten steps, each window given in the parts `first`, then in the parts `second`.
 std::vector<std::byte> trained(const std::vector<std::size_t>& first, const std::vector<std::size_t>& second) {
   Trained session = session_of();
   for (int step = 0; step < 10; ++step) {
@@ -70,7 +70,7 @@ TEST(SecondEvaluation, IsAtTheGradientsEndOfARadius) {
   EXPECT_NEAR(std::sqrt(moved), 0.25, 1e-6);
   EXPECT_NEAR(along / std::sqrt(length), 0.25, 1e-6);
   EXPECT_THROW(session.evaluate(x, y), OptionError);
-  plain.set_parameters(there);  // the gradient that Sgd is to step by
+  plain.set_parameters(there);  // gives the gradient that Sgd must use
   plain.accumulate(x, y);
   session.accumulate(x, y);
   for (std::size_t i = 0; i < start.size(); ++i)
@@ -78,10 +78,10 @@ TEST(SecondEvaluation, IsAtTheGradientsEndOfARadius) {
   EXPECT_EQ(session.last_window().count(), 512);
   Session untouched(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 512, .seed = 7});
   EXPECT_EQ(session.last_window().loss(),
-            untouched.evaluate(x, y).loss());  // that of the parameters, not of the place near them
+            untouched.evaluate(x, y).loss());  // at the parameters themselves, not at the place near them
 }
 
-TEST(SecondEvaluation, DrawsWhatTheFirstDrew) {  // at the same place, then, it is the same
+TEST(SecondEvaluation, DrawsWhatTheFirstDrew) {  // so at the same place it is the same
   const auto trained = [](auto rule) {
     Session session(DroppedNet{}, Accumulate{rule}, {.global_batch = 512, .seed = 7});
     for (int step = 0; step < 3; ++step) do session.accumulate(x, y);
@@ -95,7 +95,7 @@ TEST(SecondEvaluation, WhatIsNotTheWindowIsRefused) {
   Trained session = session_of();
   const auto untouched = bytes_of(session);
   give(session, 0, 300, {100});
-  EXPECT_THROW(give(session, 0, 213, {213}), OptionError);  // one more than ends it
+  EXPECT_THROW(give(session, 0, 213, {213}), OptionError);  // one more than the window takes
   EXPECT_EQ(session.position(), 300);
   EXPECT_EQ(session.flush(), 0);  // a tail of 300
   EXPECT_TRUE(session.again());
@@ -106,7 +106,7 @@ TEST(SecondEvaluation, WhatIsNotTheWindowIsRefused) {
   EXPECT_EQ(session.position(), 0);
   EXPECT_TRUE(session.again());  // still
   EXPECT_THROW(session.flush(), DataError);
-  session.discard();  // back to where it began
+  session.discard();  // back to where the window began
   EXPECT_EQ(differing_bits(untouched, bytes_of(session)), 0);
   EXPECT_FALSE(session.again());
   EXPECT_EQ(give(session, 0, 512, {512}) + give(session, 0, 512, {512}), 1);
@@ -176,7 +176,7 @@ TEST(SecondEvaluation, ATrainerGivesWindowsTwice) {
   begun.fit(data, {.progress = Progress::never, .on_micro_batch = [&](std::int64_t) { begun.stop(); }});
   begun.save_state(path);
   Checkpoint state = load(path);
-  state.notes["epoch done"] = "5";  // less than its window has, to whose beginning the epoch goes back
+  state.notes["epoch done"] = "5";  // fewer than its window has, to whose beginning the epoch returns
   save(path, state);
   begun.load_state(path);
   std::filesystem::remove(path);

@@ -20,7 +20,7 @@ struct Reader {
 };
 using ReaderNet = Compiled<Reader, Inputs<f32[4][2], f32[3]>>;
 
-/// Norms, and activations and dropout as layers, beside a recurrent layer.
+/// Norms, and activations and dropout as layers, with a recurrent layer.
 struct Rows {
   nn::LayerNorm before;
   nn::Lstm lstm;
@@ -59,7 +59,7 @@ TEST(SharedLayers, SplitsEagerAndCompiledGiveEqualBits) {
   EXPECT_EQ(whole, train_eager<Shared>({13, 21}, rows, targets));
 }
 
-/// Part p of a window takes steps[p] steps, so that its uses of the weight are as many.
+/// Returns the gradient of a window in which part p takes steps[p] steps and so uses the weight as often.
 std::vector<float> gradient_of(const std::vector<std::int64_t>& parts, const std::vector<int>& steps, std::int64_t begin) {
   const Samples<float> rows{numbers(samples * 36), {36}};
   Parameters parameters(Device::cpu());

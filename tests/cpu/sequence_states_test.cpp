@@ -1,4 +1,4 @@
-// Recurrent layers that go on from a state: over the rest of a sequence, or step by step.
+// Recurrent layers that continue from a state: over the rest of a sequence, or step by step.
 #include <gradual/gradual.hpp>
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@ namespace sequence_states_test {
 
 using namespace gradual;
 
-/// A model of whole sequences, and one of their next step that has its parameters: what it is told of those before is what
-/// it gave itself.
+/// A model of whole sequences, and one of their next step with the same parameters, which is told its own output for the
+/// steps before.
 constexpr int in = 3, width = 5, steps = 7;
 struct Sequence {
   nn::Gru first;
@@ -39,7 +39,7 @@ struct Halves : Sequence {
     const Var early = slice(x, 1, 0, 3), late = slice(x, 1, 3, steps - 3);
     const std::vector<Var> begun = first(early), ended = first(late, begun.back());
     nn::Lstm::State state{constant_like(begun[0], 0), constant_like(begun[0], 0)};
-    std::vector<Var> result = second(stack(begun, 1), {{}, state.c});  // what is not given is 0
+    std::vector<Var> result = second(stack(begun, 1), {{}, state.c});  // a missing state is 0
     for (const Var h : begun) state = second.step(h, state);
     for (const Var h : second(stack(ended, 1), state)) result.push_back(h);
     return stack(result, 1);
@@ -69,8 +69,8 @@ TEST(SequenceLayers, GoOnFromAStateToTheSameBits) {
   }
 }
 
-/// Attention over whole sequences, and over their next position, which sees keys and values that were kept: of more positions
-/// than sequences have.
+/// Attention over whole sequences, and at their next position, which sees the kept keys and values, with room for more
+/// positions than sequences have.
 constexpr int kept_positions = 2 * steps;
 struct Attentive {
   nn::MultiHeadAttention attention;
@@ -94,7 +94,7 @@ TEST(SequenceLayers, AttendToWhatWasKeptToTheSameBits) {
   Inference<Whole>(parameters, batch)(x, whole);
   Inference<Next> step(parameters, 2);
   std::vector<float> keys = kernels::numbers<float>(batch * kept, 2), values = kernels::numbers<float>(batch * kept, 3);  // of others
-  const auto take = [&](std::int64_t t, std::size_t b) {  // sample b is b positions behind the first
+  const auto take = [&](std::int64_t t, std::size_t b) {  // sample b lags b positions behind the first
     return std::clamp<std::int64_t>(t - static_cast<std::int64_t>(b), 0, steps - 1);
   };
   std::vector<std::int32_t> place(batch);

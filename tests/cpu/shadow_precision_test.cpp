@@ -1,4 +1,4 @@
-// Sums that float cannot hold: what each type of shadow makes of them, and what of it the optimizer is given.
+// Sums that float cannot hold: what each type of shadow keeps of them, and what the optimizer receives.
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
@@ -15,8 +15,8 @@ struct Slope {
 };
 using SlopeNet = Compiled<Slope, Inputs<f32>>;
 
-/// Keeps by how much the window's sum exceeds a number, which is something else where the sum was rounded before; moves by
-/// how much its mean exceeds 1.
+/// Keeps by how much the window's sum exceeds a number, which reveals whether the sum was rounded before; moves parameters by
+/// the amount by which the mean exceeds 1.
 struct Excess {
   Scalar over = 0.0;
   struct State {
@@ -44,7 +44,7 @@ TYPED_TEST_SUITE(ShadowPrecision, Types);
 
 TYPED_TEST(ShadowPrecision, OfMoreOnesThanFloatCanCount) {  // case 5
   const std::vector<float> ones(1 << 18, 1.0f);
-  for (const int more : {16, 17}) {  // a chain of all stops at 2^24; blocks of 128 carry float to the next even number
+  for (const int more : {16, 17}) {  // a single chain stops at 2^24; blocks of 128 take float to the next even number
     auto session = this->session(0x1p24, (1 << 24) + more);
     for (int i = 0; i < 64; ++i) session.accumulate(ones);
     EXPECT_EQ(session.accumulate(std::span(ones).first(static_cast<std::size_t>(more))), 1);
@@ -57,7 +57,7 @@ TYPED_TEST(ShadowPrecision, OfMoreOnesThanFloatCanCount) {  // case 5
 TYPED_TEST(ShadowPrecision, OfOnesBesideALargeNumber) {
   constexpr std::int64_t samples = 1 << 14;
   std::vector<float> x(samples, 1.0f);
-  x[0] = 0x1p31f;  // half of its last place are 128 ones: a block, which float rounds away, each time
+  x[0] = 0x1p31f;  // half of its last place is 128: a block of ones, which float rounds away each time
   for (const std::size_t first : {std::size_t{samples}, std::size_t{1000}}) {
     auto session = this->session(0x1p31, samples);
     session.accumulate(std::span(x).first(first));
@@ -68,7 +68,7 @@ TYPED_TEST(ShadowPrecision, OfOnesBesideALargeNumber) {
 }
 
 TYPED_TEST(ShadowPrecision, AWindowThatOverflowsLeavesNothingBehind) {
-  constexpr bool holds = std::is_same_v<TypeParam, double>;  // what is beyond float
+  constexpr bool holds = std::is_same_v<TypeParam, double>;  // values beyond float
   auto session = this->session(0, 256), other = this->session(0, 256);
   std::vector<float> x(256);
   x[0] = x[200] = 3e38f;

@@ -1,5 +1,5 @@
-// Windows whose sums are held in double, or in two floats: the bits of the reference, and of every split; received by the
-// optimizer as they are; kept in states; counted to the byte.
+// Windows whose sums are held in double, or in two floats: the bits of the reference, and of every split; received unrounded
+// by the optimizer; kept in states; planned to the byte.
 #include <gtest/gtest.h>
 
 #include <filesystem>

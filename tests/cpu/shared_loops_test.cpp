@@ -1,4 +1,4 @@
-// Groups that compute the same of values that lie elsewhere run one code; what computes another thing never does.
+// Groups that compute the same from values in different places share one code; groups that compute anything else never do.
 #include <gtest/gtest.h>
 
 #include "../both_ways.hpp"
@@ -7,7 +7,7 @@ namespace shared_loops_test {
 
 using namespace both_ways;
 
-/// Groups that are loops, and the different codes that they run.
+/// The number of groups that are loops, and of the different codes that they run.
 struct Codes {
   int loops = 0, different = 0;
 };
@@ -32,7 +32,7 @@ struct Recurrent {
   constexpr Loss loss(Var x, Var y) const { return {mse(output(gru(x).back()), y)}; }
 };
 
-/// Layers of equal widths, between which values are changed in ways that differ by a number, a place or an op alone.
+/// Layers of equal widths, with computations between them that differ only by a number, a place or an op.
 struct AlmostEqual {
   Parameter weight, narrow, wide;
   constexpr explicit AlmostEqual(Scope s)

@@ -1,4 +1,4 @@
-// A net compiled at several shares of kept activations: the cheapest way that fits is taken, and no bit knows of it.
+// A net compiled for several shares of kept activations: the cheapest way that fits is taken, and no bit depends on it.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace shares_test {
 
 using namespace models;
 
-/// Layers of one width, so that activations need more than parameters, with dropout, a skip and a normalisation inside.
+/// Layers of one width, so that activations need more memory than parameters, with dropout, a skip and a normalisation.
 struct Chain {
   nn::Linear first, last;
   std::array<nn::Linear, 9> middle;
@@ -67,7 +67,7 @@ static_assert(cheapest(need(25, 1)).kept == 25 && cheapest(need(25, 1)).micro_ba
 static_assert(!cheapest(0).fits());
 static_assert(way<25>({}).flops_again > way<100>({}).flops / 3, "some activations are computed more than once again");
 
-// The compiler chooses where it knows the budget.
+// The choice is made at compile time if the budget is known.
 template <std::int64_t Bytes>
 using Within = WithinBudget<Net, Accumulate<Adam>, 64, Bytes>;
 constexpr std::int64_t enough = Net::training_memory(optimizer, 64).total();
@@ -196,7 +196,7 @@ TEST_F(Trained, AWindowsStateIsThatOfAnyShare) {
 TEST_F(Trained, RefusesWhatNoShareCan) {
   options.memory_budget = need(25, 1) - 1;
   EXPECT_THROW(Trainer(Nets{}, optimizer, options), MemoryError);
-  options.freeze = {"layer*"};  // what is frozen is kept aside, which needs more than the activations of one sample
+  options.freeze = {"layer*"};  // frozen parameters are set aside, which needs more than the activations of one sample
   options.memory_budget = need(25, 1);
   EXPECT_THROW(Trainer(Nets{}, optimizer, options), MemoryError);
   options.memory_budget = need(25, 1) + 30 * 24 * 24 * 4 * 3;

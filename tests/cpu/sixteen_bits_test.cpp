@@ -1,5 +1,5 @@
 // Values of 16 bits: rounded op by op, summed over samples in float, with parameters that stay float; the bits of the
-// reference and of every split, compiled and eager; half of the bytes.
+// reference and of every split, compiled and eagerly; half of the bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,8 +17,8 @@ class SixteenBits : public testing::Test {};
 using Formats = testing::Types<bf16, f16>;
 TYPED_TEST_SUITE(SixteenBits, Formats);
 
-/// Every finite number of 16 bits, what lies in the middle between two of them, and the floats beside that; floats that are
-/// too large or too small.
+/// Returns every finite number of 16 bits, the midpoints between neighbours, the floats beside the midpoints, and floats that
+/// are too large or too small.
 template <class E>
 std::vector<float> hard_to_round() {
   std::vector<float> result = {0.0f, -0.0f, 65504, 65519.996f, 65520, -65520, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, -0x1p-26f};
@@ -186,7 +186,7 @@ TEST(SixteenBit, NetsEndInTheBitsOfTheReferenceAndOfEverySplit) {  // case 1
   EXPECT_EQ(differing_bits(whole, with({512}, 2)), 0);
 }
 
-/// Gradients of the classifier's trace, computed in the type of its inputs.
+/// Returns the gradients of the classifier's trace, computed in the type of its inputs.
 template <class E>
 std::vector<float> gradient_of_classifier() {
   const Tape tape = trace_training<Classifier>(Inputs<E[9], i32>{});

@@ -1,4 +1,4 @@
-// `test_splits`: splits that end in the same bits, and an optimizer that is another one each time.
+// `test_splits`: splits that end in the same bits, and an optimizer that behaves differently each time.
 #include <gtest/gtest.h>
 
 #include <gradual/check/test_splits.hpp>
@@ -33,7 +33,7 @@ TEST(SplitCheck, WindowsThatAreGivenTwice) {
   EXPECT_TRUE(test_splits(ClassifierNet{}, Accumulate{Sam{Adam{}, 0.05f}}, {{30, 20}}, x, y).mistakes.empty());
 }
 
-/// Steps further the more steps the program has made.
+/// Takes larger steps the more steps the program has made.
 struct Drifting {
   static inline float steps = 0;
   void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {

@@ -1,4 +1,4 @@
-// Rules whose states have shapes of their own: planned, frozen, saved and resumed as such, compiled and eager.
+// Rules whose states have shapes of their own: planned, frozen, saved and resumed as such, compiled and eagerly.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
@@ -14,7 +14,7 @@ TEST(StateShapes, AdafactorKeepsRowsAndColumns) {
   constexpr auto rule = Ema{Lookahead{Adafactor{.learning_rate = 0.05f}}};
   const SessionOptions options{.global_batch = 512, .seed = 7, .freeze = {"hidden/*"}};
   Session session(ClassifierNet{}, Accumulate{rule}, options);
-  // of [9, 17], [17], [17, 5] and [5]: rows and vectors, columns; the adapters' are as large as the parameters
+  // For [9, 17], [17], [17, 5] and [5]: rows and vectors, then columns; the adapters' states have the parameters' size.
   EXPECT_EQ(session.memory().optimizer_state, aligned((9 + 17 + 17 + 5) * 4) + aligned((17 + 5) * 4) + 2 * aligned(260 * 4));
   EXPECT_EQ(session.allocated_bytes(), session.memory().total());
   Parameters parameters(Device::cpu());
@@ -26,7 +26,7 @@ TEST(StateShapes, AdafactorKeepsRowsAndColumns) {
     eager.accumulate(512, record);
   }
   const Checkpoint here = session.state(), there = eager.state();
-  EXPECT_EQ(here.tensors.size(), 4 + 4 * 3 + 2);  // of vectors no columns
+  EXPECT_EQ(here.tensors.size(), 4 + 4 * 3 + 2);  // vectors have no columns
   for (const auto& [name, tensor] : here.tensors) EXPECT_TRUE(tensor.values == there.tensor(name).values) << name;
   Session resumed(ClassifierNet{}, Accumulate{rule}, options);
   resumed.restore(there);
@@ -75,7 +75,7 @@ struct RemembersNorm {
   }
 };
 
-/// Divides each parameter's gradient by its mean norm so far, of which it keeps one number.
+/// Divides each parameter's gradient by a running mean of its norm, which is one number.
 template <class Inner>
 struct Normed {
   Inner inner;
@@ -92,7 +92,7 @@ struct Normed {
   }
 };
 
-/// The state of a compiled session after three windows in two parts, which is that of an eager one.
+/// Returns the state of a compiled session after three windows in two parts, and expects that of an eager one to equal it.
 template <class Rule>
 Checkpoint state_after_windows(const Rule& rule) {
   const auto x = numbers(512 * 9);

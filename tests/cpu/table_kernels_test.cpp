@@ -54,13 +54,13 @@ TEST(TableKernels, AdjointsOfATable) {
   for (const std::int64_t width : {1, 3, 16, 17, 50})
     for (const std::int64_t p : {1, 3, 128, 150}) {
       expect_scatter(7, width, p, [](std::int64_t s) { return s * s / 3 % 6; });  // the last row is never named
-      expect_scatter(400, width, p, [](std::int64_t s) { return s % 400; });      // no row twice in a block
+      expect_scatter(400, width, p, [](std::int64_t s) { return s % 400; });      // no row is named twice in a block
       expect_scatter(397, width, p, [](std::int64_t s) { return s * s * 17 % 397; });  // hashed to the same places
       expect_scatter<double>(7, width, p, [](std::int64_t s) { return s * s / 3 % 6; });
     }
 }
 
-/// Indices of rows, some of none.
+/// Returns indices of rows, some of which name none.
 std::vector<std::int32_t> rows_or_none(std::int64_t count, std::int64_t rows) {
   std::vector<std::int32_t> index;
   for (std::int64_t s = 0; s < count; ++s) index.push_back(s % 7 == 3 ? -1 : static_cast<std::int32_t>(s * s / 3 % rows));

@@ -1,5 +1,5 @@
-// What becomes of the samples that an epoch leaves in an unfinished window, of rows that are given by their places, and of rates
-// that follow the window.
+// The samples that an epoch leaves in an unfinished window, rows that are given by their places, and rates that follow the
+// window.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -22,7 +22,7 @@ struct Mean {
 };
 using MeanNet = Compiled<Mean, Inputs<f32[1]>>;
 
-/// Ten samples of gradient 1, 2, ..., two epochs in windows of 4, in their order or by a trainer's shuffle.
+/// Ten samples of gradient 1, and trainers with windows of 4.
 struct Tails : testing::Test {
   const std::vector<float> x = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   template <class Rule>
@@ -124,7 +124,7 @@ TEST(TailsOfAProduct, MayEndInsideABlock) {  // also where micro-batches are who
   image[9 * 3 + 8] = NAN;
   refused(image, classes, "input 0, sample 3: value 8 is NaN");
   label = classes;
-  label[5] = -1;  // of none of the rows
+  label[5] = -1;  // in none of the rows
   lean.accumulate_rows(rows, 0, true, taken, images, label);
   EXPECT_EQ(taken, 6);
   EXPECT_EQ(error_of<OptionError>([&] { in_place.accumulate_rows(rows, 0, true, taken, images, classes); }),

@@ -1,4 +1,4 @@
-// Looking at a value inside a net: the bits that the compiled net computes, which knows nothing of it.
+// Inspecting a value inside a net: the bits that the compiled net computes, which is not affected.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -9,7 +9,7 @@ namespace tapped_test {
 
 using namespace models;
 
-/// The classifier of other tests, with dropout.
+/// The classifier of other tests with dropout, and with taps if `Taps`.
 template <bool Taps>
 struct Watched {
   nn::Linear hidden, output;

@@ -45,7 +45,7 @@ TEST(Term, BitsDoNotDependOnTheSplit) {
   EXPECT_EQ(differing_bits(whole, trained(128)), 0);
 }
 
-/// A term of what is derived from parameters alone, once per window: its adjoint has to wait for the window's weight.
+/// A term of a value that is derived from parameters alone, once per window: its adjoint must wait for the window's weight.
 template <bool Penalty>
 struct Derived {
   Parameter slope;

@@ -1,4 +1,4 @@
-// Threads share out outputs and never cut a chain: the bits do not depend on their number, the bytes are planned.
+// Threads divide outputs and never split a chain: the bits do not depend on their number, the bytes are planned.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@ namespace threads_test {
 
 using namespace models;
 
-/// Large enough that its products, loops and update are shared out; widths that no number of threads divides.
+/// So large that its products, loops and update are split among threads, with widths that no number of threads divides.
 struct Wide {
   nn::Linear hidden, output;
   constexpr explicit Wide(Scope s) : hidden(s / "hidden", 130, 517), output(s / "output", 517, 10) {}
@@ -61,7 +61,7 @@ TEST(Threads, ThatTheSystemDoesNotGiveAreRefused) {
 }
 
 TEST(Threads, ShareWhatIsDoneWhereAWindowEnds) {
-  constexpr std::int64_t count = 200'003;  // worth sharing out
+  constexpr std::int64_t count = 200'003;  // enough to be split among threads
   const Cpu::Queue one(1), three(3);
   const auto from = numbers(count);
   const auto same = [](const auto& a, const auto& b) {
@@ -96,7 +96,7 @@ TEST(Threads, WorkspaceIsPlannedForEach) {
   EXPECT_EQ(session.memory().total(), three.total());
 }
 
-/// x itself, when two threads have come to it, or none has for ten seconds.
+/// Returns x once two threads have arrived, or after ten seconds.
 struct Met {
   static constexpr const char* name = "met";
   static constexpr int arity = 1;
@@ -173,7 +173,7 @@ TEST(Threads, AtLeastOne) {
   EXPECT_THROW(Session(WideNet{}, optimizer, {.global_batch = 1, .threads = 0}), OptionError);
 }
 
-TEST(ThreadPools, EndAtAnyMoment) {  // a worker that missed it would be waited for
+TEST(ThreadPools, EndAtAnyMoment) {  // a worker that misses the end would never be joined
   for (int i = 0; i < 5000; ++i) {
     cpu::ThreadPool pool(3);
     pool.run([](int) {});
@@ -184,10 +184,10 @@ TEST(ThreadPools, OfAForkAreTheCallerAlone) {
   std::optional<cpu::ThreadPool> pool(3);
   const pid_t fork = ::fork();
   if (fork == 0) {
-    ::alarm(20);  // seconds, should it wait for threads that it does not have
+    ::alarm(20);  // seconds, in case it waits for threads that it does not have
     std::atomic<int> parts = 0;
     pool->run([&](int) { ++parts; });
-    cpu::ThreadPool own(3);  // whose threads may be taken for those that are gone
+    cpu::ThreadPool own(3);  // its threads may be mistaken for those that are gone
     pool.reset();
     ::_exit(parts);
   }

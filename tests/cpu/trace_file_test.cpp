@@ -1,4 +1,4 @@
-// A trace of training: what is in the file, and that nothing else knows of it.
+// A trace of training: the file's contents, and that nothing else depends on it.
 #include <gtest/gtest.h>
 #include <rapidjson/document.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ struct Traced : testing::Test {
   }
 };
 
-/// The events of one name.
+/// Returns the events of one name.
 std::vector<const rapidjson::Value*> named(const rapidjson::Document& json, const std::string& name) {
   std::vector<const rapidjson::Value*> result;
   for (const auto& event : json["traceEvents"].GetArray())

@@ -1,5 +1,5 @@
-// The whole state of a trainer in a file: a process that was killed after any step, and goes on from its file, ends in the bits
-// of one that was not. Case 37 of the hard cases.
+// The whole state of a trainer in a file: a process that is killed after any step and resumes from its file ends in the bits
+// of one that is not killed. Case 37 of the hard cases.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -65,7 +65,7 @@ TEST_F(TrainerResume, AProcessKilledAfterEveryStepGoesOnToTheSameBits) {  // cas
 
 TEST_F(TrainerResume, EpochsAndTheBestParametersAreKept) {
   std::vector<Checkpoint> after;
-  Classifiers whole(ClassifierNet{}, Accumulate{Adam{.learning_rate = 0.3f}}, options);  // soon worse: stops early
+  Classifiers whole(ClassifierNet{}, Accumulate{Adam{.learning_rate = 0.3f}}, options);  // gets worse soon and stops early
   auto noting = fit(0);
   noting.epochs = 30;
   noting.on_epoch = [&](const EpochRecord&) { after.push_back(state_of(whole)); };

@@ -1,5 +1,5 @@
-// The planned copy of a window's sums: a micro-batch that overflowed, or that the device failed in, is undone to the bit, also
-// where it began and ended inside blocks; without the copy the window begins again.
+// The planned copy of a window's sums: a micro-batch that overflows, or in which the device fails, is undone to the bit, also
+// if it begins and ends inside blocks; without the copy the window starts over.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,9 +11,9 @@ namespace undo_test {
 
 using namespace models;
 
-int failing = -1;  // backward runs until the one that fails; below 0: none does
+int failing = -1;  // how many runs of backward precede the one that fails; below 0: none fails
 
-/// The processor as a device that fails when all has been added.
+/// The processor as a device that fails after everything has been added.
 struct Faulty : Cpu {
   struct Queue : Cpu::Queue {
     using Cpu::Queue::Queue;
@@ -51,7 +51,7 @@ struct Undo : testing::Test {
 constexpr auto parts = std::to_array<std::size_t>({7, 100, 1, 300, 104});
 
 TEST_F(Undo, AnOverflowOfTheSumsIsUndoneInsideBlocks) {
-  for (const std::size_t bad : {0u, 1u, 4u}) {  // the first, one that a block's end is in, the last
+  for (const std::size_t bad : {0u, 1u, 4u}) {  // the first, one that contains a block's end, the last
     x = numbers(2 * window * 9);
     std::size_t begin = 0;
     for (std::size_t p = 0; p < bad; ++p) begin += parts[p];
@@ -166,7 +166,7 @@ TEST_F(Undo, TheCopyIsPlannedAndAllocatedForWhoAsks) {
   constexpr WindowExtras asked{.undo = true};
   static_assert(Net::window_memory<decltype(optimizer)>(128, window, {.extras = asked}).undo <
                 Net::window_memory<decltype(optimizer)>(110, window, {.extras = asked})
-                    .undo);  // parts that end on blocks leave none open
+                    .undo);  // parts that end with blocks leave none open
 }
 
 }  // namespace undo_test

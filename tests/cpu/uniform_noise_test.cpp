@@ -1,4 +1,4 @@
-// Noise between 0 and 1: of the sample and not of the micro-batch, never 0 or 1, and the middle in evaluation.
+// Noise between 0 and 1: dependent on the sample and not on the micro-batch, never 0 or 1, and 0.5 in evaluation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace uniform_noise_test {
 
 using namespace against_reference;
 
-/// Nine numbers through one of six codes, chosen almost at random (Jang et al. 2017), by weights of which half are left out.
+/// Nine numbers through one of six codes, by Gumbel-softmax (Jang et al. 2017), each of which is left out half of the time.
 struct Codes {
   nn::Linear encode, decode;
   Parameter kept;

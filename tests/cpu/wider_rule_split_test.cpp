@@ -1,4 +1,4 @@
-// Rules that look at whole parameters or at all of them: the others are in every_rule_split_test.cpp.
+// Rules that read whole parameters or all of them; the others are in every_rule_split_test.cpp.
 #include "../every_rule_split.hpp"
 
 namespace models {

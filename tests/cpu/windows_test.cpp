@@ -1,5 +1,5 @@
-// Where windows end: after a number of samples that follows a schedule, or where their weights reach a sum. However the samples
-// are given, the bits are those of windows ended by hand.
+// Where windows end: after a number of samples that follows a schedule, or when their weights reach a sum. However the samples
+// are given, the bits are those of windows that are ended by hand.
 #include <gtest/gtest.h>
 
 #include "../error_of.hpp"
@@ -12,7 +12,7 @@ using namespace models;
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 40)}, 1.0}};
 constexpr std::size_t samples = 700;
 
-/// Samples of a net whose losses have weights, many of them 0.
+/// Samples for a net with weighted losses; many weights are 0.
 struct Samples {
   std::vector<float> x = numbers(samples * 4), y = numbers(samples * 3, 2), weight = numbers(samples, 3);
   Samples() {
@@ -23,7 +23,7 @@ struct Samples {
     return session.accumulate(std::span(x).subspan(first * 4, count * 4), std::span(y).subspan(first * 3, count * 3),
                               std::span(weight).subspan(first, count));
   }
-  /// All of them, in batches of `batch`.
+  /// Gives all of them, in batches of `batch`.
   template <class S>
   void give_all(S& session, std::size_t batch) const {
     for (std::size_t at = 0; at < samples; at += batch) give(session, at, std::min(batch, samples - at));
@@ -36,7 +36,7 @@ auto session_of(SessionOptions options) {
   return Session(WeightedNet{}, optimizer, options);
 }
 
-/// Ends windows after as many samples as given.
+/// Returns the state after windows of these numbers of samples, ended by flush().
 Checkpoint ended_by_hand(const std::vector<std::size_t>& windows) {
   auto session = session_of({.global_batch = 4096, .micro_batch = 64});
   std::size_t at = 0;
@@ -49,7 +49,7 @@ Checkpoint ended_by_hand(const std::vector<std::size_t>& windows) {
   return session.state();
 }
 
-/// Whether two states are the same, tensors to the bit.
+/// Returns whether two states are equal, their tensors bit for bit.
 bool equal(const Checkpoint& a, const Checkpoint& b) {
   bool same = a.notes == b.notes && a.tensors.size() == b.tensors.size();
   for (const auto& [name, tensor] : a.tensors)
@@ -87,7 +87,7 @@ TEST(Windows, FollowASchedule) {
   }
 }
 
-/// Windows by hand that end where the weights reach `full`, at most `most` samples long.
+/// Returns the lengths of windows that end when the weights reach `full`, at most `most` samples.
 std::vector<std::size_t> windows_of_weight(double full, std::size_t most) {
   std::vector<std::size_t> windows;
   double sum = 0;
@@ -195,7 +195,7 @@ TEST(Windows, OfALaterWeightThatCannotBeAreRefused) {
   EXPECT_EQ(session.position(), 0);
 }
 
-TEST(Windows, OfASchedulesZeroAreRefused) {  // 0 as an option is none
+TEST(Windows, OfASchedulesZeroAreRefused) {  // 0 as an option means none
   const auto falls = schedule::polynomial(8, 4, 1.0);
   auto samples_fall = session_of({.global_batch = 100, .window_samples = falls});
   EXPECT_EQ(error_of<OptionError>([&] { data.give(samples_fall, 0, samples); }), "step 5: a window of 0 samples");
@@ -217,7 +217,7 @@ TEST(Windows, ThatAreClosedTakeNoMore) {
   EXPECT_EQ(session.accumulate(x, y), 0);
 }
 
-/// Its penalty is known only once the window has ended.
+/// A model whose penalty is known only once the window has ended.
 struct Penalised {
   Parameter weight;
   constexpr explicit Penalised(Scope s) : weight(s.parameter("weight", Shape{4}, init::normal(1))) {}

@@ -60,7 +60,7 @@ struct Implicit {
 };
 using ImplicitNet = Compiled<Implicit, Inputs<f32[2], f32[1]>>;
 
-/// Rules of samples, of parameters, of both, of a parameter by each sample; one inside another.
+/// Rules for samples, for parameters, for both, for a parameter in each sample, and a rule inside another.
 struct Ruled {
   Equilibrium state;
   nn::Linear hidden;
@@ -120,7 +120,7 @@ TEST(WithVjp, FrozenParametersLeaveTheOthersTheirGradients) {
   EXPECT_FALSE(std::ranges::equal(all.parameters()["gate"].values, before));
 }
 
-/// The gradient of Σ f(x) in double, computed in constants where it is asked for there.
+/// Returns the gradient of Σ f(x) in double; also at compile time.
 constexpr std::vector<double> gradient_of(Var (*f)(Var), std::vector<double> x) {
   Tape tape;
   const Var in = input(tape, Shape::per_sample({static_cast<std::int64_t>(x.size())}), DType::f64);
@@ -181,7 +181,7 @@ TEST(WithVjp, AnImplicitLayerHasTheDerivativeOfItsFixedPoint) {
   EXPECT_TRUE(eagerly.mistakes.empty()) << eagerly;
 }
 
-/// Of x⁴, whose rule is wrong by a factor of 2: 8x³, of which 24x² is the derivative.
+/// Returns x⁴ with a rule that is wrong by a factor of 2: 8x³, whose derivative is 24x².
 constexpr Var doubled(Var x) {
   return with_vjp(square(square(x)), {x}, [](Var g, Var in, Var) { return 8.0 * g * in * square(in); });
 }
@@ -261,7 +261,7 @@ TEST(WithVjp, TwoRulesOfOneValueStayApart) {
   EXPECT_EQ(values.root(Role::value, 3), (std::vector<double>{10, 10}));
 }
 
-/// What is said of a rule, of one operand or of two, of a value of layer "hidden" that was computed of it.
+/// Returns the error for a rule of two operands, a sample and a weight, and a value of layer "hidden".
 template <class E, class Rule>
 std::string refusal(Rule rule) {
   Tape tape;

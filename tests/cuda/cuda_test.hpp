@@ -1,19 +1,20 @@
 #pragma once
-// What tests of the CUDA backend share. nvcc makes them for a GPU, a C++ compiler for the host twin, whose threads take
-// their turns in both orders, and whose streams work at once or late.
+// Shared by tests of the CUDA backend. nvcc compiles them for a GPU, a C++ compiler for the host twin, whose threads take
+// turns in both orders and whose streams work at once or late.
 #include <gtest/gtest.h>
 
 #include "../models.hpp"
 
 namespace models {
 
-/// √(w·x): an input of 0 has a finite loss and no gradient.
+/// √(w·x): for an input of 0 the loss is finite, but the gradient is not.
 struct SquareRoot {
   Parameter weight;
   constexpr explicit SquareRoot(Scope s) : weight(s.parameter("weight", Shape{2}, init::constant(0.5))) {}
   constexpr Loss loss(Var x) const { return Loss(sum(sqrt(x * weight), {-1})); }
 };
-/// Three windows of 8 samples for it, of which one has no gradient: in the second micro-batch of 3 of the second window.
+/// Returns three windows of 8 samples for it. One sample has no finite gradient: in the second micro-batch of 3 of the
+/// second window.
 inline std::vector<float> samples_with_a_zero() {
   std::vector<float> x = numbers(24 * 2);
   for (float& v : x) v = v * v + 0.1f;
@@ -21,7 +22,7 @@ inline std::vector<float> samples_with_a_zero() {
   return x;
 }
 
-/// Rows so long that each is given a block of threads: of scores, and of all parameters in an update that clips.
+/// Rows so long that each is given a block of threads: the scores, and all parameters in an update with clipping.
 struct LongRows {
   nn::Embedding table;
   nn::Linear scores;
@@ -43,7 +44,7 @@ struct OnBackend<Compiled<Model, In, From>, Backend> {
 template <class Net, class Backend>
 using On = typename OnBackend<Net, Backend>::type;
 
-/// A model that is trained eagerly on the processor, to a compiled session's bits: nothing is compiled for its sizes.
+/// Trains a model eagerly on the processor, to a compiled session's bits, so that nothing is compiled for its sizes.
 template <class Net, class Optimizer>
 struct Eager;
 template <class Model, class... In, class Backend, class Optimizer>
@@ -60,7 +61,7 @@ struct Eager<Compiled<Model, Inputs<In...>, Backend>, Optimizer> {
   }
 };
 
-/// Of everything that training changes.
+/// Expects equal bits of parameters and optimizer states.
 template <class Net, class Optimizer>
 void expect_equal_bits(const Session<Net, Optimizer>& cuda, const Eager<Net, Optimizer>& cpu) {
   constexpr std::int64_t bytes = Net::parameter_elements * std::int64_t{sizeof(typename Net::Real)};
@@ -74,7 +75,8 @@ void expect_equal_bits(const Session<Net, Optimizer>& cuda, const Eager<Net, Opt
 
 constexpr std::int64_t window = 150;  // a closed block of 128 and an open one
 
-/// Trains a net of a GPU for two windows of `samples` samples, cut into parts of `split`, and compares.
+/// Trains a net on a GPU for two windows of `samples` samples, in micro-batches of `split`, and compares it with the
+/// processor.
 template <class Net, class Rule, class... Span>
 void expect_equal_training(const Rule& rule, std::int64_t samples, std::int64_t split, const Span&... data) {
   const Accumulate optimizer{rule};
@@ -113,7 +115,7 @@ class OnDevice {
   gradual::cuda::Memory memory_;
 };
 
-/// Skips where there is no device. The parameter: whether the twin's threads run from the last to the first.
+/// Skips tests if there is no device. The parameter: whether the twin's threads run from last to first and its streams late.
 class CudaTest : public testing::TestWithParam<bool> {
   void SetUp() override {
     if (!gradual::cuda::device_found()) GTEST_SKIP() << "skipped: no CUDA device";

@@ -1,4 +1,4 @@
-// What is said where there is no device, or where CUDA fails: its own name for that, and what can be done. The twin has neither.
+// Messages if there is no device or CUDA fails: CUDA's own name of the error, and a remedy. The twin has neither case.
 #include <gtest/gtest.h>
 
 #include <gradual/cuda/device_errors.hpp>

@@ -1,5 +1,5 @@
-// Samples that lie in the device's own memory, or in pinned memory: sessions, trainers and inferences learn and predict the
-// same bits from them, and refuse the same ones in the same words.
+// Samples in device memory or pinned memory: sessions, trainers and inferences learn and predict the same bits from them,
+// and refuse the same ones with the same messages.
 #include <limits>
 #include <numeric>
 
@@ -24,14 +24,14 @@ struct HalfInputs {
 class DeviceSamples : public CudaTest {};
 
 #if defined(__CUDACC__)
-/// Copies after some milliseconds: what reads `to` before is too early.
+/// Copies after some milliseconds, so that premature reads of `to` show.
 __global__ void fill_late(float* to, const float* from, std::int64_t count) {
   for (const long long begin = clock64(); clock64() - begin < 20'000'000;) {}
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
 }
 #endif
 
-/// Samples here and there.
+/// The same samples on the host ("here") and on the device ("there").
 struct Samples {
   std::vector<float> x;
   std::vector<std::int32_t> y;
@@ -42,7 +42,7 @@ struct Samples {
   DatasetOf<Net::InputTypes> there() const { return DatasetOf<Net::InputTypes>(there_x.span(), there_y.span()); }
 };
 
-/// Few samples, which kernels would bring from the host, and many. They may be changed as soon as they were given.
+/// Few samples, which kernels would fetch from the host, and many. They may be changed as soon as the call returns.
 TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
   for (const std::int64_t batch : {150, 5000}) {
     const Samples samples(batch);
@@ -67,7 +67,7 @@ TEST_P(DeviceSamples, AreLearnedFromToTheSameBits) {
   }
 }
 
-/// Behind kernels that have not ended.
+/// While earlier kernels are still running.
 TEST_P(DeviceSamples, ParametersMayBeChangedAsSoonAsTheyWereGiven) {
   const Samples samples(300);
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 300});
@@ -80,12 +80,12 @@ TEST_P(DeviceSamples, ParametersMayBeChangedAsSoonAsTheyWereGiven) {
   EXPECT_EQ(differing_bits(std::as_bytes(std::span(values)), std::span(taken).first(values.size() * sizeof(float))), 0);
 }
 
-/// So many that a GPU, unlike the twin, copies them as they lie: they may be changed as soon as they were given.
+/// So many that a GPU, unlike the twin, copies them directly. They may be changed as soon as the call returns.
 TEST_P(DeviceSamples, MayComeFromPinnedMemory) {
 #if defined(GRADUAL_CUDA_TWIN)
   constexpr std::int64_t batch = 512;
 #else
-  constexpr std::int64_t batch = 14'592;  // a half of which takes 256 KiB
+  constexpr std::int64_t batch = 14'592;  // half of it takes 256 KiB
 #endif
   const auto x = numbers(batch * width);
   const auto y = labels(batch, classes);
@@ -128,7 +128,7 @@ TEST_P(DeviceSamples, AreRefusedInTheSameWords) {
   EXPECT_EQ(session.step_count(), 2);
 }
 
-/// Two columns of one input, each the indices of a table of its own.
+/// Two columns of one input, each with the indices of its own table.
 struct Columns {
   nn::Embedding wide, narrow;
   constexpr explicit Columns(Scope s) : wide(s / "wide", 7, classes), narrow(s / "narrow", 3, classes) {}
@@ -154,7 +154,7 @@ TEST_P(DeviceSamples, AreLookedAtByTheirColumns) {
             "input 0, sample 211: index 1 is 6, outside the table's 3 rows 0 to 2");
 }
 
-/// One sample that cannot be learned from there, another here, and then the first alone: no look at samples outlives its call.
+/// Bad samples on the device and on the host, then on the host alone, then none: no check of samples outlives its call.
 TEST_P(DeviceSamples, AreNotLookedAtBehindACall) {
   auto x = numbers(300 * width);
   auto y = labels(300, classes);
@@ -178,7 +178,7 @@ TEST_P(DeviceSamples, AreNoneOfAnEagerTape) {
 }
 
 #if defined(__CUDACC__)
-/// Of all that the default stream was asked for, nothing is passed.
+/// Samples are read after all work that was queued on the default stream.
 TEST_P(DeviceSamples, AreThoseThatTheDefaultStreamLeaves) {
   const Samples samples(60);
   const std::vector<float> infinite(samples.x.size(), std::numeric_limits<float>::infinity());
@@ -204,7 +204,7 @@ TEST_P(DeviceSamples, AreThoseThatTheDefaultStreamLeaves) {
 #endif
 
 #if defined(GRADUAL_CUDA_TWIN)  // whose device can be told to fail once
-/// What kernels were to bring from the host is not brought over samples that lie there.
+/// A fetch from the host that a failed launch left pending does not overwrite samples from the device.
 TEST_P(DeviceSamples, AreReadBehindALaunchThatHasFailed) {
   const Samples samples(60);
   const std::vector<float> others = numbers(60 * width, 8);
@@ -242,7 +242,7 @@ TEST_P(DeviceSamples, TrainersTakeThem) {
   EXPECT_EQ(differing_bits(expected, learned_from(mixed)), 0);
 }
 
-/// They may be changed when a fit has ended, whatever ended it.
+/// They may be changed once a fit has ended, however it ended.
 TEST_P(DeviceSamples, NobodyReadsThemBehindAFit) {
   const Samples samples(64);
   const auto learned_from = [&](const DatasetOf<Net::InputTypes>& data) {
@@ -256,7 +256,7 @@ TEST_P(DeviceSamples, NobodyReadsThemBehindAFit) {
   EXPECT_EQ(differing_bits(learned_from(samples.here()), learned_from(samples.there())), 0);
 }
 
-/// Rows of 16 bytes, which are gathered at once, and the same from an odd place on.
+/// Rows of 16 bytes, which are gathered in one access, and the same from an odd element on.
 TEST_P(DeviceSamples, TrainersTakeHalvesOfWords) {
   using Half = Compiled<HalfInputs, Inputs<f16[8], i32>, Cuda>;
   constexpr std::int64_t samples = 20;

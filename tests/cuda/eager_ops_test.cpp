@@ -9,7 +9,7 @@ namespace eager_ops_test {
 
 using namespace models;
 
-/// Runs what the sweep of derivatives records on both devices, in double and in float, instead of comparing
+/// Runs the tapes of the sweep of derivatives on both devices, in double and in float, instead of comparing with
 /// differences.
 class SweepOnBoth : public gradual::op_checks::DerivativeCheck {
   void compare(const std::string& name, const Recorded& r, std::vector<Values> at, double) override {
@@ -132,7 +132,7 @@ TEST_P(CudaEagerOps, ValuesAreFetched) {
   EXPECT_EQ(value(gradual::parameter(scores, 0))[0], 0.5);
 }
 
-/// An op that no device is told of.
+/// An op that a device does not know unless it is told.
 struct Cubed {
   static constexpr const char* name = "cubed";
   static constexpr int arity = 1;
@@ -167,7 +167,7 @@ TEST_P(CudaEagerOps, RefusesWhatIsElsewhereOrUnknown) {
   const Var x = tape.input(here);
   expect_error<DeviceError>([&] { elementwise<Cubed>(x); }, "cubed: has no kernel on cuda:0");
   expect_error<TypeError>([&] { convert(x, DType::bf16); }, "convert: eager values of 16 bits are not computed on a GPU");
-  EXPECT_EQ(value(x + x)[1], 4);  // the tape is as it was
+  EXPECT_EQ(value(x + x)[1], 4);  // the tape is unchanged
   const Device knows = Device::cuda<OpList<Cubed>>(0);
   EagerTape other(knows);
   EXPECT_EQ(value(elementwise<Cubed>(other.input(here.to(knows))))[1], 8);

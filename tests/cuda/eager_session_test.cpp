@@ -9,7 +9,7 @@ namespace eager_session_test {
 using namespace models;
 
 constexpr auto optimizer =
-    Accumulate{LossScale{Adam{.learning_rate = 0.01f}}};  // one for all: each costs seconds of compiling
+    Accumulate{LossScale{Adam{.learning_rate = 0.01f}}};  // one for all: each takes seconds to compile
 
 /// A model with parameters of its own on a device, and its session.
 template <class Model, class Optimizer, class Real = float>
@@ -29,7 +29,7 @@ void expect_same(const A& a, const B& b) {
   EXPECT_EQ(a.step_count(), b.step_count());
 }
 
-/// A window on both, the GPU's cut into parts; `record(net, tape)` gives the loss of samples.
+/// Trains a window on both devices, on the GPU in micro-batches of 41; `record(net, tape)` returns the loss of samples.
 template <class Model, class Real = float, class Record>
 void expect_equal_bits(Record record) {
   Training<Model, decltype(optimizer), Real> cpu(Device::cpu(), optimizer, {.global_batch = window, .seed = 3}),
@@ -168,7 +168,7 @@ TEST_P(CudaEagerSession, GoesOnAfterAFailedLaunch) {
 }
 #endif
 
-/// Plain descent, in no way that a kernel could run.
+/// Plain gradient descent, written so that no kernel can run it.
 struct Descent {
   void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {
     for (std::size_t p = 0; p < parameters.size(); ++p)

@@ -1,4 +1,4 @@
-// Every op that loops call, forward and backward, in fused kernels of the GPU or its host twin against the processor's.
+// Every op that loops call, forward and backward, in fused kernels of the GPU or its host twin, against the processor's.
 #include <gradual/cuda.hpp>
 
 #include "../every_op.hpp"
@@ -17,13 +17,13 @@ std::vector<float> gradients(Session& session, const Values& data) {
 }
 
 #if defined(GRADUAL_CUDA_TWIN)
-using Backend = Cuda;  // one launch for few samples: the twin's many threads take their time
+using Backend = Cuda;  // one launch for few samples: the twin's many threads are slow
 #else
 using Backend = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;  // else nvcc takes a quarter longer
 #endif
 
-/// The gradients of `data`, by sample, with each of these parameters, or as they were initialised. Returns the share of
-/// gradients that are numbers.
+/// Compares the gradients of the samples `data`, for each of these parameters; for empty ones, as initialised. Returns the
+/// fraction of gradients that are not NaN.
 template <class Model>
 double expect_equal_bits(const Values& data, const std::vector<Values>& parameters = {{}}) {
   Session cpu(EveryOpNet<Model>{}, Accumulate{Sgd{}}, {.global_batch = every_op_samples});
@@ -44,7 +44,7 @@ double expect_equal_bits(const Values& data, const std::vector<Values>& paramete
   return numbers / all;
 }
 
-/// A minimum would be −0 for −0.
+/// Maps −0 to 0, where a minimum would give −0.
 struct Below {
   constexpr explicit Below(Scope) {}
   constexpr Var predict(Var x) const { return where(x < 0.0, x, 0.0); }

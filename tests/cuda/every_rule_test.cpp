@@ -1,4 +1,4 @@
-// Update rules that no other test has on a GPU, and all of these on its host twin: the bits of the processor, whatever the
+// Update rules that no other test runs on a GPU, more of them on its host twin: the bits of the processor, whatever the
 // split of a window.
 #include <gradual/cuda.hpp>
 
@@ -9,7 +9,7 @@ namespace every_rule_test {
 
 using namespace models;
 
-/// A matrix and a vector: each parameter more is so much more to compile of each rule.
+/// A matrix and a vector: every further parameter adds to the compile time of each rule.
 struct Small {
   nn::Linear layer;
   constexpr explicit Small(Scope s) : layer(s / "layer", 2, 3) {}
@@ -18,7 +18,7 @@ struct Small {
 template <class Where>
 using Net = Compiled<Small, Inputs<f32[2], f32>, Where>;
 
-/// Whose steps are noisy.
+/// A rule with noisy steps.
 struct Noisy {
   Scalar learning_rate = 0.1;
   constexpr auto operator()(Var p, Var g, NoState state) const {
@@ -28,7 +28,7 @@ struct Noisy {
 
 template <class... Rule>
 struct OfEach {
-  /// Trains with each rule, in one go on the processor and in two splits on the device.
+  /// Trains with each rule, in one micro-batch on the processor and in two splits on the device.
   static void expect_equal_bits() {
     const auto x = numbers(window * 2), y = numbers(window, 2);
     const auto compare = [&](const auto& rule) {
@@ -49,7 +49,7 @@ struct OfEach {
 #if defined(GRADUAL_CUDA_TWIN)
 using Rules = RuleList<AmsGrad, NAdam, RAdam, Adamax, RmsProp, Adagrad, Adadelta, Lars, Shampoo, Lbfgs, Noisy>;
 #else
-using Rules = RuleList<Lars, Shampoo, Noisy>;  // one with norms, one with products, one that draws: all take nvcc a minute
+using Rules = RuleList<Lars, Shampoo, Noisy>;  // with norms, with products, with draws: all of them take nvcc a minute
 #endif
 
 class CudaRules : public CudaTest {};

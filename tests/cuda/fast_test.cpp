@@ -11,7 +11,7 @@ namespace fast_test {
 
 using namespace models;
 
-/// Launched one after another: in one launch no library computes anything.
+/// With separate launches: in a single launch, no library computes anything.
 template <Precision Used = Precision::float32>
 using Library = CudaWith<Numerics::fast, Used, Launches::separate>;
 
@@ -22,7 +22,7 @@ struct OnGpu<Compiled<Model, In, Cpu>> {
   using type = Compiled<Model, In, Library<>>;
 };
 
-/// One product forward; the gradient is one over the window's samples.
+/// One product forward; the gradient is a product over the window's samples.
 struct Product {
   static constexpr int in = 70, out = 11;
   Parameter weight;
@@ -31,7 +31,7 @@ struct Product {
   constexpr Loss loss(Var x, Var c) const { return Loss(sum(predict(x) * c, {-1})); }
 };
 
-/// Expects each of `got` to be the sum of its `terms` f(i, l), as closely as sums of operands of this precision are.
+/// Expects got[i] to be the sum of its `terms` terms f(i, l), within the bound for operands of this precision.
 template <class F>
 void expect_sums_within_bound(std::span<const float> got, std::int64_t terms, Precision precision, F f) {
   const double r = operand_rounding(precision), bound = 2 * r + r * r + static_cast<double>(terms) * 0x1p-22;
@@ -46,7 +46,7 @@ void expect_sums_within_bound(std::span<const float> got, std::int64_t terms, Pr
   }
 }
 
-/// a: m × k and b: k × n by rows. Expects c to be their product.
+/// Expects c to be the product of a, m × k, and b, k × n, all by rows (a: k × m where `transpose_a`).
 void expect_product(std::span<const float> a, bool transpose_a, std::span<const float> b, std::span<const float> c,
                     std::int64_t m, std::int64_t k, std::int64_t n, Precision precision) {
   expect_sums_within_bound(c, k, precision, [&](std::int64_t i, std::int64_t l) {
@@ -75,8 +75,8 @@ void expect_products_within_bound() {
   expect_product(x, false, weight, scores, window, Product::in, Product::out, Used);
 }
 
-/// A convolution in steps of two, with zeros around images: gradients are sums over the window's samples, of weights over
-/// positions besides, and of what is added to all images over what meets a pixel.
+/// A convolution with stride 2 and zero padding. Gradients are sums over the window's samples: those of the weights also
+/// over positions, those of the shift, which is added to all images, also over the taps that meet a pixel.
 template <std::int64_t Groups>
 struct Convolved {
   static constexpr Convolution form{3, 7, {9, 3, 5, 2, 1, 1}, {7, 2, 4, 2, 1, 1}, false, Groups};
@@ -96,7 +96,7 @@ void expect_convolutions_within_bound() {
   using Net = Compiled<Convolved<Groups>, Inputs<f32[Groups * 3][9][7], f32[Groups * 7][5][4]>, Library<Used>>;
   static constexpr Convolution c = Convolved<Groups>::form;
   const auto x = numbers(few * Groups * c.image()), adjoint = numbers(few * Groups * c.result(), 2);
-  const auto pixel = [&](std::int64_t group, std::int64_t position, std::int64_t tap) {  // group: of all images
+  const auto pixel = [&](std::int64_t group, std::int64_t position, std::int64_t tap) {  // group: counted over all images
     const std::int64_t at = c.pixel(position, tap);
     return at < 0 ? 0.0 : double{x[static_cast<std::size_t>(group * c.image() + at)]};
   };
@@ -146,7 +146,7 @@ double distance(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(apart / all);
 }
 
-/// Trains a window on both, the device's cut into parts of `split`, and compares what the next one sums.
+/// Trains two windows on both, on the device in micro-batches of `split`, and compares losses and summed gradients.
 template <class Net, class... Span>
 void expect_close(std::int64_t samples, std::int64_t split, double most, Span... data) {
   constexpr auto optimizer = Accumulate{Sgd{.learning_rate = 0.1f}};
@@ -179,7 +179,7 @@ TEST_P(FastCuda, Classifier) {
   expect_close<ClassifierNet>(window, 41, 1e-5, std::span(x), std::span(y));
 }
 
-/// Each part is summed alone, as by the library, whose sums keep no unfinished blocks.
+/// Each micro-batch is summed alone, as by the library, whose sums keep no unfinished blocks.
 TEST_P(FastCuda, SmallNetsInOneLaunch) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
@@ -194,7 +194,7 @@ TEST_P(FastCuda, SmallNetsInOneLaunch) {
   }
 }
 
-/// One layer for both halves of a sample, whose gradient is one sum of both uses.
+/// One layer for both halves of a sample; its gradient is one sum over both uses.
 struct Siamese {
   nn::Linear branch;
   constexpr explicit Siamese(Scope s) : branch(s / "branch", 64, 96) {}
@@ -209,7 +209,7 @@ TEST_P(FastCuda, SumsOfSeveralUsesStayInOrder) {
   expect_close<Net>(window, 41, 1e-5, std::span(x), std::span(y));
 }
 
-/// A bias at an address that a library takes, and a relu.
+/// A bias at an address aligned as the library requires, and a relu.
 struct Aligned {
   nn::Linear hidden, output;
   constexpr explicit Aligned(Scope s) : hidden(s / "hidden", 12, 20), output(s / "output", 20, 5) {}
@@ -231,7 +231,7 @@ TEST_P(FastCuda, BiasAndReluByTheProduct) {
   EXPECT_LE(distance(got, expected), 1e-5);
 }
 
-/// The loop behind the n-th product.
+/// Returns the epilogue that the loop after the n-th product amounts to.
 template <class Net>
 constexpr cuda::Epilogue epilogue_of_product(int n) {
   using P = typename OnGpu<Net>::type::Training;
@@ -245,7 +245,8 @@ static_assert(epilogue_of_product<ClassifierNet>(2) == cuda::Epilogue::none, "of
 static_assert(epilogue_of_product<DroppedNet>(0) == cuda::Epilogue::none, "the loop draws masks");
 static_assert(epilogue_of_product<WeightedNet>(0) == cuda::Epilogue::none, "a tanh");
 
-/// After a window of large numbers, which leaves infinities and NaNs in both operands of sums over samples, a shorter one.
+/// Trains a window of large numbers, which leaves infinities and NaNs in both operands of sums over samples, then a shorter
+/// one.
 template <class Net>
 void expect_overflow_left_behind(std::int64_t samples, std::int64_t unit) {
   const SessionOptions options{.global_batch = samples, .seed = 3};
@@ -307,7 +308,7 @@ TEST_P(FastCuda, ConvolutionsOverTime) {
   expect_close<Compiled<Temporal, Inputs<f32[2][13], i32>>>(few, 3, 1e-5, std::span(x), std::span(y));
 }
 
-/// How many nodes of a training program a library of convolutions computes.
+/// Returns how many nodes of a training program the convolution library computes.
 template <class Net>
 constexpr int convolutions_by_library() {
   using P = typename OnGpu<Net>::type::Training;
@@ -321,7 +322,7 @@ static_assert(convolutions_by_library<Compiled<Convolutional, Inputs<bf16[2][16]
 static_assert(convolutions_by_library<Compiled<Separable, Inputs<f32[2][9][8], i32>>>() == 5, "no weights' adjoints");
 static_assert(convolutions_by_library<Compiled<Decoder, Inputs<f32[7], i32>>>() == 8, "three, their images, and two weights");
 
-/// Of the larger convolution: from 2 to 17 planes of 16 × 12 pixels, by weights of 3 × 3.
+/// The workspace of the larger convolution: from 2 to 17 planes of 16 × 12 pixels, with weights of 3 × 3.
 constexpr std::int64_t convolution_bytes(std::int64_t samples, Precision precision) {
   return cuda::convolution_workspace<OnGpu<ConvolutionalNet>::type::Training>(samples, precision);
 }

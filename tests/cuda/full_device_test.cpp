@@ -1,5 +1,5 @@
-// A device whose memory runs out, for every piece of it that is asked for: it ends in a MemoryError with the numbers or in a
-// smaller micro-batch, nothing is left over, and what is tried again ends in the same bits.
+// A device that runs out of memory, at every allocation in turn: this ends in a MemoryError with the numbers or in a smaller
+// micro-batch, nothing is leaked, and a second attempt gives the same bits.
 #include <gradual/cuda.hpp>
 
 #include "../error_of.hpp"
@@ -35,7 +35,7 @@ class FullTwin : public CudaTest {
   const std::int64_t all = cuda::twin_memory;
   ~FullTwin() override { leave_all(); }
 
-  /// Others take all of the device but these bytes.
+  /// Leaves only these bytes of the device free, as if other programs held the rest.
   static void leave(std::int64_t bytes) { cuda::twin_memory = cuda::Memory::held() + bytes; }
   void leave_all() const { cuda::twin_memory = all; }
   static std::string refusal(std::int64_t bytes, std::int64_t free) {
@@ -43,14 +43,15 @@ class FullTwin : public CudaTest {
            std::to_string(cuda::twin_memory) + " are free";
   }
 
-  /// Calls f() with the n-th piece of memory that it asks for refused. Returns whether it asked for so many.
+  /// Calls f() and makes its n-th allocation fail. Returns whether it made that many.
   template <class F>
   static bool refused(int n, F f) {
     cuda::twin_refuses_after = n;
     f();
     return std::exchange(cuda::twin_refuses_after, -1) < 0;
   }
-  /// For every n: f() ends in a MemoryError and leaves no memory. Returns how many pieces it takes.
+  /// Expects f(), for every n-th allocation refused, to end in a MemoryError and leak nothing. Returns the number of
+  /// allocations.
   template <class F>
   static int refused_cleanly(F f) {
     for (int n = 0;; ++n) {
@@ -102,7 +103,7 @@ TEST_P(FullTwin, SessionsAndInferencesAreRefusedWithTheNumbers) {
 TEST_P(FullTwin, InConstructionAndSteps) {
   EXPECT_GT(refused_cleanly([&] { Drops session(Net{}, optimizer, parts); }), 5);
   Drops session(Net{}, optimizer, parts);
-  EXPECT_FALSE(refused(0, [&] { train(session, 2); }));  // which needs no more
+  EXPECT_FALSE(refused(0, [&] { train(session, 2); }));  // which allocates nothing more
   EXPECT_EQ(differing_bits(trained(2), bytes_of(session)), 0);
 }
 
@@ -179,7 +180,7 @@ TEST_P(FullTwin, TheMicroBatchGetsSmaller) {
   session.set_budget({});
   EXPECT_EQ(session.options().micro_batch, window);
   train(session, 1);
-  leave(-session.memory().transient());  // others have that as soon as it is given back
+  leave(-session.memory().transient());  // others take it as soon as it is freed
   EXPECT_THROW(session.set_budget(session.memory().total() / 2), MemoryError);
   EXPECT_THROW(session.accumulate(x, y), MemoryError);
   leave_all();

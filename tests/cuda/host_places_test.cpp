@@ -1,5 +1,5 @@
-// Samples that are sent, and losses that come back, while kernels compute: whoever is late, kernels, copies or both,
-// each micro-batch reads its own samples and the host its own losses.
+// Samples are sent and losses come back while kernels compute: whether kernels, copies or both are late, each micro-batch
+// reads its own samples and the host its losses.
 #include <gradual/cuda.hpp>
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace host_places_test {
 
 using namespace gradual;
 
-constexpr std::int64_t samples = (1 << 14) + 64;  // more than kernels bring
+constexpr std::int64_t samples = (1 << 14) + 64;  // more than kernels fetch themselves
 constexpr std::int64_t bytes = samples * std::int64_t{sizeof(float)};
 constexpr int rounds = 40, parts = 6;
 
@@ -24,7 +24,7 @@ GRADUAL_KERNEL void compute(const T* values, T* results, std::int64_t count) {
   for (std::int64_t i = cuda::global_thread(); i < count; i += cuda::global_threads()) results[i] = slowly(values[i]);
 }
 
-/// Kernels that read what the host sends. The twin's streams work at once or late; a device's as they do.
+/// Kernels that read samples sent by the host. The twin's streams work at once or late, as told; a device's cannot be told.
 class Sending {
  public:
   Sending([[maybe_unused]] bool late_copies, [[maybe_unused]] bool late_kernels)

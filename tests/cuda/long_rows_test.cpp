@@ -1,4 +1,4 @@
-// Rows of thousands of columns, which kernels share out by how many there are, against the processor's.
+// Rows of thousands of columns, which kernels distribute by the number of rows, against the processor's.
 #include <gradual/cuda.hpp>
 
 #include "cuda_test.hpp"
@@ -11,7 +11,7 @@ using Net = On<LongRowsNet, CudaWith<Numerics::reproducible, Precision::float32,
 
 class CudaLongRows : public CudaTest {};
 
-/// Whether a block of threads takes a row of any loop of program P.
+/// Returns whether any loop of program P gives a row to a block of threads.
 template <class P, int... G>
 constexpr bool has_long_rows(std::integer_sequence<int, G...>) {
   return (cuda::LongRowTile<LoopBody<P, loop_codes<P>.code[G]>>::pays || ...);
@@ -24,8 +24,8 @@ TEST_P(CudaLongRows, RowsThatABlockOfThreadsTakes) {
                                              labels(some, 2500));
 }
 
-/// Planned for so many samples that a thread takes the chain of each column and block, and a warp each row; some are given, in
-/// two parts of one block and a part of the next.
+/// Planned for so many samples that one thread takes the chain of a column and block, and a warp a row; only some are given,
+/// as two parts of one block and a part of the next.
 TEST_P(CudaLongRows, ChainsThatAThreadTakesAlone) {
   constexpr std::int64_t planned = 3600, part = 70, columns = 2500;
   static_assert(planned / canonical_block * columns >= cuda::multiprocessors * cuda::chains_worth_a_thread);

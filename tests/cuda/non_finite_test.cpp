@@ -1,5 +1,5 @@
-// Losses, gradients and samples that are not finite, on the GPU or on its host twin: what is dropped there is what the processor
-// drops, whenever the host comes to know of it.
+// Losses, gradients and samples that are not finite, on the GPU or on its host twin: they are dropped where the processor
+// drops them, whenever the host learns of them.
 #include <limits>
 
 #include <gradual/cuda.hpp>
@@ -31,14 +31,14 @@ TEST_P(CudaNonFinite, DropsWhatIsNotFiniteAndHalvesTheScale) {
   }
 }
 
-/// Its loss may be infinite while its gradients are not.
+/// A model whose loss may be infinite while its gradients are finite.
 struct Shifted {
   nn::Linear layer;
   constexpr explicit Shifted(Scope s) : layer(s / "layer", 3, 1) {}
   constexpr Loss loss(Var x, Var shift) const { return Loss(sum(layer(x), {-1}) + sum(log(shift), {-1})); }
 };
 
-/// The step is asked for before the host knows the losses: the device looks at those of all parts, and of no others.
+/// The step is launched before the host knows the losses: the device checks those of all parts, and no others.
 TEST_P(CudaNonFinite, DropsAWindowOfAnInfiniteLoss) {
   using Net = Compiled<Shifted, Inputs<f32[3], f32[1]>>;
   const auto x = numbers(window * 3);
@@ -61,7 +61,7 @@ TEST_P(CudaNonFinite, DropsAWindowOfAnInfiniteLoss) {
   EXPECT_EQ(differing_bits(cpu.parameter_bytes(), cuda.parameter_bytes()), 0);
 }
 
-/// Where the device has not looked at all losses of a window, the host does before the step is asked for.
+/// Where the device has not checked all losses of a window, the host does so before it launches the step.
 TEST_P(CudaNonFinite, DropsAWindowOfAnInfiniteLossThatTheHostKnows) {
   using Net = Compiled<Shifted, Inputs<f32[3], f32[1]>>;
   constexpr std::int64_t some = 64;
@@ -129,7 +129,7 @@ TEST_P(CudaNonFinite, RefusesSamplesThatAreOnTheirWay) {
 }
 
 TEST_P(CudaNonFinite, AGradientOfWhatIsFrozenDropsNoWindow) {
-  const std::vector<float> x = {1, 2, 3, 4, 0, 1, 2, 3};  // whose root's slope at 0 is infinite
+  const std::vector<float> x = {1, 2, 3, 4, 0, 1, 2, 3};  // the slope of the root at 0 is infinite
   const SessionOptions options{.global_batch = 4, .freeze = {"weight"}};
   constexpr auto optimizer = Accumulate{Ema{Adam{}, 0.9}};
   Session cuda(Compiled<SquareRoot, Inputs<f32[2]>, Cuda>{}, optimizer, options);

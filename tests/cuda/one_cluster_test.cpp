@@ -1,5 +1,5 @@
-// Small nets whose micro-batch is one launch of one cluster of blocks, and larger ones beside them: the same bits as
-// kernels of their own, and as the processor.
+// Small nets, whose micro-batch is one launch of one cluster of blocks, and larger ones: the same bits as separate kernels
+// and as the processor.
 #include <gradual/cuda.hpp>
 
 #include "cuda_test.hpp"
@@ -57,14 +57,14 @@ TEST_P(OneCluster, DropsAnUpdateThatWasAskedFor) {
   EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0);
 }
 
-/// So large that one cluster would take longer than launches do.
+/// So large that one cluster would take longer than separate launches.
 struct Large {
   nn::Linear layer;
   constexpr explicit Large(Scope s) : layer(s / "layer", 1000, 1000) {}
   constexpr Loss loss(Var x) const { return Loss(sum(layer(x), {-1})); }
 };
 
-/// Looking for each row of a large table among all indices is much for one cluster, though few rows are added to.
+/// Searching all indices for each row of a large table is too much for one cluster, though few rows are updated.
 struct LargeTable {
   nn::Embedding table;
   constexpr explicit LargeTable(Scope s) : table(s / "table", 10000, 64) {}

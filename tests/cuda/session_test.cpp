@@ -15,13 +15,13 @@ using namespace models;
 template <class Net>
 using OnCuda = On<Net, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
 
-/// As eager training on the processor.
+/// Expects the bits of eager training on the processor.
 template <class Net, class... Span>
 void expect_eager_bits(std::int64_t samples, std::int64_t split, const Span&... data) {
   expect_equal_training<OnCuda<Net>>(Adam{.learning_rate = 0.01f}, samples, split, data...);
 }
 
-/// As a compiled session on the processor: two windows on both, the device's cut into parts of `split` samples.
+/// Expects the bits of a compiled session on the processor after two windows, on the device in micro-batches of `split`.
 template <class Net, class S = float, class Rule, class... Span>
 void expect_compiled_bits(const Rule& rule, std::int64_t split, const Span&... data) {
   const auto optimizer = Accumulate{rule}.template in<S>();
@@ -37,7 +37,7 @@ void expect_compiled_bits(const Rule& rule, std::int64_t split, const Span&... d
   EXPECT_EQ(differing_bits(cpu.optimizer_state_bytes(), cuda.optimizer_state_bytes()), 0);
 }
 
-// Few rules, each of which takes seconds to compile for each net: other tests have others.
+// Few rules, since each takes seconds to compile for each net; other tests cover the others.
 constexpr Adam adam{.learning_rate = 0.01f};
 constexpr ClipByGlobalNorm norms_and_products{
     ByName{Muon{.learning_rate = 0.01f}, Lamb{.learning_rate = 0.01f}, {{"output/weight"}}}, 0.5};
@@ -69,7 +69,7 @@ TEST_P(CudaSession, RowsOfSamplesOwnTables) {
                                       numbers_in<double>(window * 2));
 }
 
-/// Sentences that are filled up, with losses of their options.
+/// Padded sentences, with losses that use their options.
 struct Sentences {
   nn::Embedding table;
   nn::Linear output;
@@ -120,7 +120,7 @@ TEST_P(CudaSession, ComputedWeightsReadTransposed) {
   expect_eager_bits<TiedNet>(window, 64, x, y);
 }
 
-/// What is made of parameters alone comes before anything reads the samples, which lie in the one place or the other.
+/// Values computed from parameters alone come before any read of the samples, which lie in either of two places.
 TEST_P(CudaSession, PartsBehindWhatIsMadeOfParametersAlone) {
   const auto x = numbers(window * 4), y = numbers(window * 4, 2);
   SessionOptions options{.global_batch = window, .micro_batch = 32, .seed = 3, .non_finite = NonFinite::drop_micro_batch};
@@ -278,7 +278,7 @@ TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
 #endif
 
 #if !defined(GRADUAL_CUDA_TWIN)
-/// Which breaks what is being recorded.
+/// A synchronisation by another thread breaks the recording of a graph.
 TEST_P(CudaSession, BesideAThreadThatWaitsForTheDevice) {
   const std::jthread other([](const std::stop_token& stop) {
     while (!stop.stop_requested()) cudaDeviceSynchronize();
@@ -289,7 +289,7 @@ TEST_P(CudaSession, BesideAThreadThatWaitsForTheDevice) {
 }
 #endif
 
-/// Plain descent, in no way that a kernel could run.
+/// Plain gradient descent, written so that no kernel can run it.
 struct Descent {
   int calls = 0;
   void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {

@@ -1,4 +1,4 @@
-// The rest of training on the GPU, or on its host twin: the trainer, saved states and inference, to the processor's bits.
+// The rest of training on the GPU or its host twin: the trainer, saved states and inference, to the processor's bits.
 #include <gradual/cuda.hpp>
 
 #include <algorithm>
@@ -77,7 +77,7 @@ TEST_P(CudaTrainer, LearnsSamplesThatAreMade) {
   EXPECT_EQ(cpu.losses(data), cuda.losses(made));
 }
 
-TEST_P(CudaTrainer, LearnsWhatItsWeightsDraw) {  // a sample several times in a window, also with dropout
+TEST_P(CudaTrainer, LearnsWhatItsWeightsDraw) {  // the same sample several times in a window, with dropout
   auto cpu = trainer<OnCpu>(64);
   auto cuda = trainer<OnCuda>(23);
   const Dataset data(x, y);
@@ -111,7 +111,7 @@ TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
   cuda.save(file);
   cpu.load(file);
   const Inference<OnCuda> first(load(file), 40);
-  Inference<OnCuda> on_cuda(first);  // before the first has done anything
+  Inference<OnCuda> on_cuda(first);  // before the first has computed anything
   Inference<OnCpu> on_cpu(cuda.parameters());
   std::vector<float> a(samples * 5), b(samples * 5);
   on_cuda(x, a);
@@ -119,7 +119,7 @@ TEST_P(CudaTrainer, GoesOnWhereTheProcessorStopped) {
   EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0);
 }
 
-/// Its prediction reads two inputs, of two types.
+/// A model whose prediction reads two inputs of two types.
 struct Beside {
   Parameter weight;
   constexpr explicit Beside(Scope s) : weight(s.parameter("weight", Shape{5, 9}, init::uniform(1))) {}
@@ -177,7 +177,7 @@ TEST_P(CudaTrainer, PredictsFromSeveralInputs) {
   EXPECT_EQ(differing_bits(std::as_bytes(std::span(a)), std::as_bytes(std::span(b))), 0);
 }
 
-/// What was recorded by one draw is replayed by others.
+/// The recording of one draw is replayed for others.
 TEST_P(CudaTrainer, PredictsWhatIsDroppedByTheDraw) {
   const std::vector<float> weights = numbers(DroppedNet::parameter_elements, 5);
   Inference<Drawing<DroppedNet>> on_cpu(weights, samples);
@@ -226,7 +226,7 @@ TEST_P(CudaTrainer, PlannedBytesAreAllocated) {
     EXPECT_EQ(held(), planned.total());
     EXPECT_EQ(session.allocated_bytes(), planned.total());
     EXPECT_EQ(session.pinned_bytes(), planned.pinned);
-    EXPECT_EQ(planned.pinned, planned.inputs + 2 * aligned(4 * micro_batch));  // losses, twice as samples
+    EXPECT_EQ(planned.pinned, planned.inputs + 2 * aligned(4 * micro_batch));  // losses, and samples, in two places each
   }
   EXPECT_EQ(cuda::Memory::held(), before);
 }

@@ -1,4 +1,4 @@
-// A program may have macros of others before the library's headers, which leave them as they are, and globals of any name.
+// A program may define macros before it includes the library's headers, which leave them unchanged, and globals of any name.
 #include <complex.h>
 
 #include <algorithm>

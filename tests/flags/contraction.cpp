@@ -1,4 +1,4 @@
-// Built with contraction on: sessions and inference must say so before they compute anything.
+// Built with contraction on: sessions and inferences must report it before they compute anything.
 #include <gtest/gtest.h>
 
 #include "../models.hpp"

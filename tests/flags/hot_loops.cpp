@@ -1,5 +1,5 @@
-// Functions that call the library have loops of their own, which must not be compiled as what hardly ever runs: g++ takes
-// whoever always calls a cold function for cold.
+// Functions that call the library have loops of their own, which must not be compiled as cold code: g++ takes a function
+// that always calls a cold one for cold.
 #include <iostream>
 
 #include <gradual/gradual.hpp>
@@ -19,7 +19,7 @@ using Net = Compiled<Line, Inputs<f32[1], f32[1]>>;
 }  // namespace
 
 #define LOOP(name) \
-  for (float& value : values) asm volatile("# loop " name : "+m"(value))  // found in what the compiler writes
+  for (float& value : values) asm volatile("# loop " name : "+m"(value))  // found in the compiler's output
 
 void of_an_inference(std::vector<float>& values) {
   Inference<Net> net(load("net.safetensors"), 64);

@@ -1,5 +1,4 @@
-// What nets have learned, as digests that were written down once: every machine, width of vectors and compiler is held to
-// them.
+// Digests, recorded once, of what nets have learned: every machine, vector width and compiler must reproduce them.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -10,7 +9,7 @@ using namespace gradual;
 namespace {
 
 /// Every kind of node: images and tokens through convolutions, tables, attention and steps that share weights, floats of
-/// 16 bits, dropped values and noise; samples that weigh differently, and a penalty.
+/// 16 bits, dropout and noise; weighted samples, and a penalty.
 struct Everything {
   nn::Conv2d first;
   nn::GroupNorm norm;
@@ -29,7 +28,7 @@ struct Everything {
     const DType real = image.dtype(), inner = real == DType::f32 ? DType::bf16 : real;
     const Var seen = convert(tanh(narrow(convert(flatten(max_pool2d(gelu(norm(first(image))), 2)), inner))), real);
     const Var left = shared(slice(seen, 1, 0, 36)), right = shared(slice(seen, 1, 36, 36));
-    const Var rows = gather(scatter_add(table(tokens), tokens, 11), tokens);  // of equal tokens the sum
+    const Var rows = gather(scatter_add(table(tokens), tokens, 11), tokens);  // the sum over equal tokens
     const Var read = gru(attention(rows)).back();
     const Var features = even(dropout(concat({left, right, read + 0.1 * normal_like(read)}, 1), 0.25));
     const Var w = output.weight().on(features);
@@ -37,7 +36,7 @@ struct Everything {
   }
 };
 
-/// Adam by gradients of which the larger matrices are made orthogonal, as Muon does with all: products inside updates.
+/// Adam with the gradients of larger matrices orthogonalized, as Muon does for all matrices: products inside updates.
 struct Orthogonal {
   Adam adam;
   using State = Adam::State;

@@ -1,4 +1,4 @@
-// Says what is wrong with the flags that it, or another source of the same program, was compiled with.
+// Prints what is wrong with the flags that this, or another source of the same program, was compiled with.
 #include <cstdio>
 
 #include <gradual/core/numerics_check.hpp>

@@ -1,4 +1,4 @@
-// A plug-in that computes with a model, and a program that loads two of them, whose models have one name.
+// A plug-in that computes with a model, and a program that loads two of them, whose models have the same name.
 #if defined(ACTIVATION)
 #include <cstdio>
 

@@ -6,7 +6,7 @@
 
 namespace fuzz {
 
-/// What does not hold ends the program, so that the fuzzer keeps the bytes.
+/// Ends the program if a condition does not hold, so that the fuzzer keeps the bytes.
 inline void check(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);

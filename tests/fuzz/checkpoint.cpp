@@ -1,5 +1,5 @@
-// Any bytes as a safetensors file: a typed error, or tensors and notes that are the same once they are saved and read again; and
-// what is made of them, a normalizer or an error.
+// Any bytes as a safetensors file: a typed error, or tensors and notes that are the same once they are saved and read again;
+// and, from them, a normalizer or an error.
 #include <gradual/data/categories.hpp>
 #include <gradual/data/imputer.hpp>
 #include <gradual/data/normalizer.hpp>
@@ -15,7 +15,7 @@ using namespace gradual;
 
 namespace {
 
-/// A header alone, up to its last brace, is given its length, which a mutation would have to guess.
+/// Puts its length in front of a header, up to its last brace, which a mutation would have to guess.
 std::string with_length(const std::string& bytes) {
   if (!bytes.starts_with('{')) return bytes;
   const std::uint64_t length = bytes.rfind('}') + 1;

@@ -1,5 +1,5 @@
-// Any bytes as a table, read in a way that the first of them chooses: numbers or a typed error; of what is plain, the numbers that
-// the C library reads.
+// Any bytes as a table, read with options that the first of them chooses: numbers or a typed error; for plain tables, the
+// numbers that the C library reads.
 #include <gradual/data/csv.hpp>
 
 #include <cmath>
@@ -23,7 +23,7 @@ CsvOptions options_of(unsigned char choice) {
   return options;
 }
 
-/// Lines of as many numbers each as the first has, between commas alone; or nothing.
+/// Returns the numbers of a table with nothing but numbers and commas, as many in each line as in the first; else nothing.
 template <class Real>
 std::vector<Real> plain_numbers(const std::string& text) {
   if (text.empty() || text.find_first_not_of("0123456789.,\n-e") != text.npos) return {};

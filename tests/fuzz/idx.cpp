@@ -1,4 +1,4 @@
-// Any bytes as an IDX file: its numbers, each worked out here by its definition, or a typed error.
+// Any bytes as an IDX file: its numbers, each computed here by its definition, or a typed error.
 #include <gradual/data/idx.hpp>
 
 #include "check.hpp"

@@ -7,7 +7,7 @@
 
 namespace fuzz {
 
-/// Whether two files hold the same, tensors to the bit.
+/// Returns whether two files have the same contents, tensors bit for bit.
 inline bool same(const gradual::Checkpoint& a, const gradual::Checkpoint& b) {
   return a.notes == b.notes && std::ranges::equal(a.tensors, b.tensors, [](const auto& s, const auto& t) {
     const auto bytes = [](const auto& named) { return std::as_bytes(std::span(named.second.values)); };

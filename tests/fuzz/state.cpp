@@ -1,6 +1,6 @@
-// Any changes to the notes and tensors of a state, which a session or a trainer then goes on from: it learns, or throws a typed
-// error; what it does not restore has changed nothing. The first byte chooses the session, each line is a change: "name=note",
-// "name#k" for a tensor of k zeros, "name" for what is to be left out.
+// Any changes to the notes and tensors of a state, from which a session or a trainer then resumes: it learns, or throws a typed
+// error; a refused state changes nothing. The first byte chooses the session, each line is a change: "name=note", "name#k" for
+// a tensor of k zeros, "name" for one to be left out.
 #include <gradual/gradual.hpp>
 
 #include <unistd.h>
@@ -59,7 +59,7 @@ Checkpoint changed(Checkpoint state, std::string_view lines) {
   return state;
 }
 
-/// `make()`: a session of this kind; `learn(session, first, count)`.
+/// `make()` returns a session of this kind; `learn(session, first, count)` trains it.
 template <int kind, class Make, class Learn>
 void go_on(std::string_view lines, Make make, Learn learn) {
   static const Checkpoint whole = [&] {

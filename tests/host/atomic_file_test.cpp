@@ -1,4 +1,4 @@
-// Saving under faults: each system call of a save fails, is cut short, is interrupted or is the process's last.
+// Saving under faults: each system call of a save fails, is cut short, is interrupted or kills the process.
 // A reader finds exactly the old or the new content.
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 enum class Fault { none, error, kill };
 
-/// What the system calls below do while a save runs. A save makes them in a fixed order, counted from 0.
+/// The faults of the system calls below while a save runs. A save makes the calls in a fixed order, counted from 0.
 struct Faults {
   bool armed = false;
   Fault kind = Fault::none;
@@ -35,7 +35,7 @@ struct Faults {
   std::vector<std::string> calls = {};
   std::function<void()> meanwhile = {};  ///< done once, after the first write
 
-  /// Notes a call; true where it must fail.
+  /// Records a call. Returns whether it must fail.
   bool strike(const char* call) {
     if (!armed) return false;
     calls.emplace_back(call);
@@ -48,7 +48,7 @@ struct Faults {
 
 }  // namespace
 
-// The program's own definitions come before the C library's.
+// The program's own definitions take precedence over the C library's.
 extern "C" {
 int open(const char* path, int flags, ...) {
   va_list rest;
@@ -107,7 +107,7 @@ struct AtomicFile : testing::Test {
   }
   std::ptrdiff_t entries() const { return std::distance(std::filesystem::directory_iterator(folder), {}); }
 
-  /// The system calls of one undisturbed save of the new content, in pieces of 200 bytes.
+  /// Returns the system calls of one undisturbed save of the new content, written in pieces of 200 bytes.
   std::vector<std::string> calls_of_a_save() const {
     faults = {.armed = true, .most_per_write = 200};
     save(new_content);
@@ -175,7 +175,7 @@ TEST_F(AtomicFile, AKillAtAnyCallLeavesTheOldOrTheNew) {
     EXPECT_TRUE(found == old_content || found == new_content) << "call " << at;
     old_seen |= found == old_content;
     new_seen |= found == new_content;
-    save(new_content);  // what the dead process left beside is no obstacle
+    save(new_content);  // files left behind by the dead process are no obstacle
     EXPECT_EQ(content(), new_content);
   }
   EXPECT_TRUE(old_seen && new_seen);
@@ -187,7 +187,7 @@ TEST_F(AtomicFile, SavesAtTheSameTimeDoNotMix) {
               save(other_content);
               EXPECT_EQ(content(), other_content);
             }};
-  save(new_content);  // is renamed last
+  save(new_content);  // this one is renamed last
   faults = {};
   EXPECT_EQ(content(), new_content);
   EXPECT_EQ(entries(), 1);

@@ -15,10 +15,10 @@ namespace attention_test {
 
 using namespace recorded_layer;
 
-/// What a score of a head becomes, of the other at this place.
+/// Maps the score of a head for position `other` to its changed value.
 using Change = std::function<double(double score, std::size_t head, std::size_t other)>;
 
-/// What one row of q mixes of the rows of v, by rows of k, head by head.
+/// Returns the attention of the row q to rows with keys k and values v, head by head.
 Values mixed_by_head(const Values& q, const std::vector<Values>& k, const std::vector<Values>& v, std::size_t heads,
                      const Change& change = [](double score, std::size_t, std::size_t) { return score; }) {
   const std::size_t each = q.size() / heads;
@@ -37,7 +37,7 @@ Values mixed_by_head(const Values& q, const std::vector<Values>& k, const std::v
   return mixed;
 }
 
-/// Values `first` to `first + width` of rows.
+/// Returns columns [first, first + width) of rows.
 std::vector<Values> columns(const std::vector<Values>& rows, std::size_t first, std::size_t width) {
   std::vector<Values> result;
   for (const Values& row : rows) {
@@ -47,7 +47,7 @@ std::vector<Values> columns(const std::vector<Values>& rows, std::size_t first, 
   return result;
 }
 
-/// Pairs of each head turned by the place's angles, whose base is given, as complex numbers.
+/// Returns a row with the pairs of each head turned, as complex numbers, by the angles of its place for a rotary base.
 Values turned(Values row, std::size_t heads, std::size_t place, double base) {
   const std::size_t each = row.size() / heads, half = each / 2;
   for (std::size_t h = 0; h < heads; ++h)
@@ -60,7 +60,7 @@ Values turned(Values row, std::size_t heads, std::size_t place, double base) {
   return row;
 }
 
-/// `slope`: what a position loses of its score for each place that it lies before, times 1 + the head's number.
+/// `slope`: what a score loses for each place that it looks back, times 1 + the head's number.
 Values attention(const Recorded& r, const Values& x, std::size_t positions, std::size_t width, std::size_t heads,
                  bool backward, double slope = 0, double rotary = 0) {
   Values result;
@@ -140,7 +140,7 @@ TEST(CrossAttention, HasTheValuesOfItsFormula) {
   const auto nearer = [](Var scores) { return scores - convert(iota(scores, 3), DType::f32); };
   const Var nearer_of_all = layer(r.x, memory, {}, nearer), nearer_of_some = layer(r.x, memory, present, nearer);
   const Values x = numbers(2 * positions * width, 7), m = numbers(2 * others * memory_width, 8);
-  const Values there{1, 0, 1, 1, 0, 0, 0, 0};  // of the second sample's memory nothing
+  const Values there{1, 0, 1, 1, 0, 0, 0, 0};  // nothing of the second sample's memory
 
   const auto expected = [&](bool padded, double slope = 0) {
     Values result;

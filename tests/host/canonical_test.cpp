@@ -1,4 +1,4 @@
-// The rule of blocks against canonical order, written down a second time: which positions of a window share a block.
+// The rule of blocks against a second implementation of canonical order: which positions of a window share a block.
 #include <gtest/gtest.h>
 
 #include <gradual/core/block_pieces.hpp>
@@ -10,7 +10,7 @@ namespace canonical_test {
 using namespace gradual;
 using kernels::block_of;
 
-/// Whether a block is what lies between its begin and its end, for positions of samples of p.
+/// Returns whether begin, end and number of the block at a position agree with `block_of`, for samples of p positions.
 constexpr bool agrees(std::int64_t at, std::int64_t p) {
   const std::int64_t begin = block_begin(at, p), end = block_end(at, p), block = block_of(at, p);
   return begin <= at && at < end && block_of(begin, p) == block && block_of(end - 1, p) == block &&

@@ -1,4 +1,4 @@
-// Files: what is written is read back bit for bit; whatever is damaged is refused.
+// Files: contents are read back bit for bit; all damage is refused.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ std::vector<char> bytes_of(const std::string& file) {
 void write(const std::string& file, std::span<const char> bytes) {
   std::ofstream(file, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
-/// A file with this header and as many bytes of data.
+/// Writes a file with this header and `data` bytes of data.
 void write(const std::string& file, std::string header, std::size_t data) {
   const std::uint64_t length = header.size();
   std::string all(reinterpret_cast<const char*>(&length), 8);
@@ -103,7 +103,7 @@ TEST_F(Checkpoints, EveryFlippedBitIsFound) {
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
     write(file, damaged);
     try {
-      const Checkpoint read = load(file);  // only what changes no content may pass, such as a blank after the header
+      const Checkpoint read = load(file);  // only damage to no content may pass, such as a blank after the header
       EXPECT_EQ(read.notes, example.notes) << bit;
       for (const auto& [name, tensor] : example.tensors) {
         ASSERT_TRUE(read.tensors.contains(name)) << bit;
@@ -143,7 +143,7 @@ TEST_F(Checkpoints, RefusesWhatCannotBe) {
   EXPECT_THROW(load(file), FileError);
 }
 
-/// Each where it begins: behind it stands no JSON any more.
+/// Each error is reported where it begins: what follows is not JSON.
 TEST_F(Checkpoints, SaysWhatAHeaderHasInAWrongPlace) {
   const std::string brackets(100000, '[');
   const std::vector<std::pair<std::string, std::string>> headers = {
@@ -215,11 +215,11 @@ TEST_F(Checkpoints, WritesSixteenBits) {
   EXPECT_EQ(read.tensor("a").values, std::vector<float>{3});
   EXPECT_EQ(read.elements<double>("a/half"), (std::vector<double>{1, 65504, 65504}));
   const std::vector<char> bytes = bytes_of(file);
-  const std::string text(bytes.begin(), bytes.end());  // behind 5 words, which stay where programs can read them in place
+  const std::string text(bytes.begin(), bytes.end());  // after 5 words, which stay aligned for reading in place
   EXPECT_NE(text.find(R"("a/brain":{"dtype":"BF16","shape":[5],"data_offsets":[20,30]})"), text.npos);
   EXPECT_NE(text.find(R"("a/half":{"dtype":"F16","shape":[3],"data_offsets":[30,36]})"), text.npos);
   save(file, read);
-  EXPECT_EQ(bytes_of(file), bytes);  // of 16 bits again
+  EXPECT_EQ(bytes_of(file), bytes);  // in 16 bits again
 
   example.tensors["a/half"].values[1] = 65520;
   EXPECT_EQ(error_of<FileError>([&] { save(file, example); }),
@@ -258,8 +258,8 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   larger.tensors["b"] = {{5, 1}, {1, 2, 3, 4}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, larger); }),
             file + ": tensor 'b' is [5, 1] and needs 5 values of 4 bytes, got 16 bytes");
-  for (const char* cut : {"\xf0", "a\xe2\x82", "st\xf4t"}) {  // behind which nothing may be looked for
-    latin.notes = {{"city", std::string(40, 'a') + cut}};  // a copy, which has no room behind it
+  for (const char* cut : {"\xf0", "a\xe2\x82", "st\xf4t"}) {  // beyond whose end nothing may be read
+    latin.notes = {{"city", std::string(40, 'a') + cut}};  // a copy, which has no spare capacity
     EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "note 'city' is not UTF-8") << cut;
   }
   latin.notes["city"] = std::string(100'000'001, 'a');
@@ -288,7 +288,7 @@ TEST_F(Checkpoints, AFailedSaveLeavesTheOldFile) {
   const std::vector<char> before = bytes_of(file);
   rlimit limit{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
-  const rlimit little{8, limit.rlim_max};  // a disk that is soon full
+  const rlimit little{8, limit.rlim_max};  // like a disk that is nearly full
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
   EXPECT_THROW(save(file, Checkpoint{}), FileError);

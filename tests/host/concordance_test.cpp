@@ -1,4 +1,4 @@
-// Concordance beside a count of all pairs, and what is refused.
+// Concordance against a count of all pairs, and its errors.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -40,7 +40,7 @@ TEST(Csv, LinesThatEndWithCarriageReturnsAloneAreRefused) {
 
 TEST(Csv, NumbersTooSmallForFloatAreZero) { EXPECT_EQ(parse_csv("1e-50\n").values, std::vector<float>{0}); }
 
-TEST(Csv, FloatsAreRoundedOnce) {  // this one as a double is halfway between two
+TEST(Csv, FloatsAreRoundedOnce) {  // as a double, this one is halfway between two floats
   EXPECT_EQ(parse_csv("1.00000017881393432617187499\n").values, std::vector<float>{0x1.000002p0f});
 }
 
@@ -300,14 +300,14 @@ TEST(Csv, FieldsInQuotesHoldEndsOfLines) {
   EXPECT_EQ(error_of("1,\"2\n3,4\n"), "t.csv, line 1, column 2: a field that begins with a quote must end with one");
 }
 
-TEST(Csv, QuotesInQuotesAreCheap) {  // minutes, if each moved what is behind it
+TEST(Csv, QuotesInQuotesAreCheap) {  // it would take minutes if each moved the rest of the text
   constexpr std::size_t quotes = 8'000'000;
   const Table table = parse_csv('"' + std::string(2 * quotes, '"') + "\",1\n", {.text = {{0, {}}}});
   EXPECT_EQ(table.text.at(0)[0], std::string(quotes, '"'));
 }
 
 TEST(Csv, QuotesEndAlsoInWhatIsLeftOut) {
-  for (const char* text : {"\"a,1,2\n", "\"5 in.,1\n\"6 in.,2\n", "\"a,1\n\"b\",2\nc,3\n"})  // rows would be lost
+  for (const char* text : {"\"a,1,2\n", "\"5 in.,1\n\"6 in.,2\n", "\"a,1\n\"b\",2\nc,3\n"})  // else rows would be lost
     EXPECT_EQ(error_of(text, {.skip = {0}}), "t.csv, line 1, column 1: a field that begins with a quote must end with one");
 }
 

@@ -1,5 +1,5 @@
-// Which cuts are kept, beside the best of all choices and the square-root rule: on chains of equal links, on the links
-// of VGG-16, and on random ones.
+// The choice of cuts to keep, against the optimum and the square-root rule: on chains of equal links, on the links of
+// VGG-16, and on random ones.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -27,18 +27,18 @@ constexpr std::vector<Cut> chain(const std::vector<Link>& links) {
 }
 constexpr std::vector<Cut> equal_chain(std::size_t links) { return chain(std::vector<Link>(links, Link{1, 1})); }
 
-// The compiler knows them: 19 values in the room of 8, 4 and 2 are computed again 11, 24 and 153 times in all.
+// At compile time: 19 values in room for 8, 4 and 2 are recomputed 11, 24 and 153 times in all.
 constexpr std::int64_t repeated(std::size_t links, std::int64_t most) {
   const CutChoice choice(equal_chain(links), most);
   return choice.repeated(0, choice.end(), choice.most());
 }
 static_assert(repeated(19, 19) == 0 && repeated(19, 18) == 1 && repeated(19, 8) == 11);
 static_assert(repeated(19, 4) == 24 && repeated(19, 2) == 153);
-// Room for half a link more changes nothing, and less than two links are not enough.
+// Room for half a link more changes nothing, and room for fewer than two links is not enough.
 static_assert(CutChoice(chain(std::vector<Link>(9, Link{2, 1})), 9).most() == 8);
 static_assert(CutChoice(equal_chain(9), 0).most() == 2);
 
-/// Bytes that are there at most where the choice is followed.
+/// Returns the most bytes that are alive at once if the choice is followed.
 std::int64_t peak(const CutChoice& choice, std::size_t from, std::size_t to, std::int64_t kept) {
   std::int64_t most = 0;
   for (const std::size_t cut : choice.between(from, to, choice.most() - kept)) {
@@ -49,7 +49,8 @@ std::int64_t peak(const CutChoice& choice, std::size_t from, std::size_t to, std
   return std::max(most, kept + choice[to].saved - choice[from].saved);
 }
 
-/// Examines the choice in every room; returns its mean work, that of all links included, over that of the optimum.
+/// Checks the choice for every amount of room. Returns the mean ratio of its total work to the optimum's, both with the first
+/// computation of all links.
 double over_optimum(const Cuts& cuts, std::int64_t step) {
   Optimum optimum(cuts);
   const std::int64_t all = cuts.back().saved, work = cuts.back().work;

@@ -1,4 +1,4 @@
-// Data sets are views: what they cut lies in the caller's memory, in the caller's order.
+// Data sets are views: their parts lie in the caller's memory, in the caller's order.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// Every derivative rule against 6-point differences in double, first and second order, and values and gradients in float
-// against those in double, driven by the list of every op.
+// Checks every derivative rule against 6-point differences in double, first and second order, and values and gradients in
+// float against those in double, for the list of every op.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,7 +17,7 @@ using gradual::detail::Differentiable;
 using gradual::op_checks::Operand;
 using gradual::op_checks::Operands;
 
-/// A check whose mistakes are failures of the test that it runs in, and which prints what it ran.
+/// A check that reports its mistakes as failures of the running test and prints what it ran.
 struct Sweep : gradual::op_checks::DerivativeCheck {
   const char* what;
   explicit Sweep(const char* w) : what(w) {}
@@ -34,7 +34,7 @@ void sweep_one(Sweep& map_ops, Sweep& others) {
   static_assert(op_checks::Swept<Op>, "an op that does not say how it is checked");
   if constexpr (requires { Op::sweep(others); }) Op::sweep(others);
   else if constexpr (Differentiable<Op> && requires { Op::domain; }) op_checks::sweep_op<Op>(map_ops);
-  // or it is part of the derivative of another op
+  // otherwise it is covered as part of the derivative of another op
 }
 
 template <class... Op>
@@ -47,7 +47,7 @@ void sweep_all(Sweep& map_ops, Sweep& others, OpList<Op...>) {
       EXPECT_TRUE(((recorded == Op::name) || ...)) << recorded << " is not in the list of every op";
 }
 
-/// An op that does not say where its derivative is checked, and one that does not say what its kink gives.
+/// An op that does not state the domain to check its derivative in; `Unspecial` does not state its value at its kink.
 struct Unbounded {
   static constexpr const char* name = "unbounded";
   static constexpr int arity = 1;
@@ -120,7 +120,7 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   EXPECT_GT(sweep.checks, 200);
 }
 
-/// Thousands of numbers: along two directions each, in both orders.
+/// Operands of thousands of numbers, each checked along two directions, in both orders.
 TEST(DerivativeSweep, LargeShapes) {
   Sweep sweep("calls of large shapes");
   const Domain smooth{-1, 1}, near_one{0.99, 1.01}, far_apart{.low = -300, .high = 300, .kink_at_ties = true};
@@ -152,7 +152,7 @@ struct Sloppy {
   }
   static constexpr Var vjp(Var g, Var, Var y) { return g * (1.0 - y * y); }
 };
-/// Its gradient alone is wrong by a thousandth in float.
+/// Only the gradient is wrong by a thousandth in float.
 struct SloppyGradient : Sloppy {
   static constexpr const char* name = "sloppy gradient";
   template <class T>
@@ -164,13 +164,13 @@ struct SloppyGradient : Sloppy {
     return g * (1.0 - y * y);
   }
 };
-/// Its rule is wrong at one shape.
+/// The rule is wrong at one shape.
 struct WrongAtAShape : SloppyGradient {
   static constexpr const char* name = "wrong at a shape";
   static inline Shape shape;
   static Var vjp(Var g, Var, Var y) { return (y.shape() == shape ? 2.0 : 1.0) * g * (1.0 - y * y); }
 };
-/// Its rule is wrong where both operands are one.
+/// The rule is wrong where both operands are the same value.
 struct WrongWhereRepeated {
   static constexpr const char* name = "wrong where repeated";
   static constexpr int arity = 2;
@@ -187,7 +187,7 @@ struct WrongSign : WrongWhereRepeated {
   static constexpr const char* name = "wrong sign";
   static constexpr Adjoints<2> vjp(Var g, Var a, Var b, Var) { return {{g * b, -(g * a)}}; }
 };
-/// No number in half of what it says is its domain.
+/// NaN in half of its stated domain.
 struct Undefined {
   static constexpr const char* name = "undefined";
   static constexpr int arity = 1;
@@ -199,7 +199,7 @@ struct Undefined {
   static constexpr Var vjp(Var g, Var x, Var) { return g / x; }
 };
 
-/// Its rule is no number at 0, where the op has a derivative.
+/// The rule gives NaN at 0, where the op has a derivative.
 struct WrongAtZero : Undefined {
   static constexpr const char* name = "wrong at zero";
   template <class T>
@@ -208,13 +208,13 @@ struct WrongAtZero : Undefined {
   }
   static constexpr Var vjp(Var g, Var x, Var y) { return g * (x - x * y * y) / x; }
 };
-/// Its rule is wrong in a hundredth of its domain, at an end.
+/// The rule is wrong near one end of the domain.
 struct WrongAtTheEnd : WrongAtZero {
   static constexpr const char* name = "wrong at the end";
   static constexpr Var vjp(Var g, Var x, Var y) { return g * where(x > 2.99, 1.0, 1.0 - y * y); }
 };
 
-/// Of a domain that ends where differences would cross its kink.
+/// Its domain is so narrow that differences would cross the kink.
 struct NarrowRamp {
   static constexpr const char* name = "narrow ramp";
   static constexpr int arity = 1;
@@ -257,7 +257,7 @@ TEST(DerivativeSweep, FindsWrongOps) {
     WrongAtAShape::shape = shape;
     EXPECT_FALSE(test_op<WrongAtAShape>().mistakes.empty()) << (Message() << "at " << shape).string();
   }
-  WrongAtAShape::shape = Shape{6};  // which no check makes: right wherever it is looked at
+  WrongAtAShape::shape = Shape{6};  // a shape that no check uses: right wherever it is checked
   const auto right = test_op<WrongAtAShape>();
   EXPECT_TRUE(right.mistakes.empty()) << right.mistakes.front();
 }
@@ -268,7 +268,7 @@ TEST(ReduceTo, AddsOnlyWhatWasRepeated) {
   reduce_to(transpose(reshape(one, Shape::per_sample({1})), {1, 0}), Shape::per_sample({}));
   EXPECT_STREQ(tape.nodes.back().op->name, "reshape");
   EXPECT_STREQ(tape[tape.size() - 2].op->name, "transpose");
-  reduce_to(x, Shape{3});  // the positions of all samples are one sum, in blocks of 128
+  reduce_to(x, Shape{3});  // one sum over the positions of all samples, in blocks of 128
   EXPECT_STREQ(tape.nodes.back().op->name, "batch_sum");
   EXPECT_EQ(tape.nodes.back().in[0], x.id);
   EXPECT_EQ(tape.nodes.back().attributes.integer[0], 2);

@@ -1,4 +1,4 @@
-// What a net's kernels do, as a table, and a tape as a graph.
+// The table of a net's kernels, and a tape as a graph.
 #include <gtest/gtest.h>
 
 #include <gradual/gradual.hpp>
@@ -27,7 +27,7 @@ TEST(Explain, TellsWhatEachKernelComputesAndMoves) {
       "                       for each sample                                                      48        116         16\n");
 }
 
-/// Declares its layers in another order than it uses them in.
+/// Declares its layers in a different order than it uses them.
 struct Reversed {
   nn::Linear last, first;
   constexpr explicit Reversed(Scope s) : last(s / "last", 4, 2), first(s / "first", 3, 4) {}

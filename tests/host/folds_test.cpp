@@ -1,4 +1,4 @@
-// Rows for cross-validation: each once, with each class's share or whole groups, by the seed alone.
+// Rows for cross-validation: each is held back once, by class or in whole groups, depending on the seed alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace folds_test {
 using namespace gradual;
 using Rows = std::vector<std::int32_t>;
 
-/// Label 0 of 23 rows, 5 of 11 and −3 of 6.
+/// Returns labels of 40 rows: 22 are 0, 12 are 5, and 6 are −3.
 Rows some_labels() {
   Rows labels;
   for (int i = 0; i < 40; ++i) labels.push_back(i % 7 == 1 ? -3 : i % 3 == 0 ? 5 : 0);
@@ -53,7 +53,7 @@ TEST(Folds, HaveEachClassesShare) {
 }
 
 TEST(Folds, HaveWholeGroupsAndAlikeManyRows) {
-  Rows patients;  // one of 30 rows, and 30 of three
+  Rows patients;  // one with 30 rows, and 30 with three each
   for (int i = 0; i < 120; ++i) patients.push_back(i < 30 ? 99 : i / 3);
   const Folds folds = Folds::grouped(patients, 4, 1);
   expect_each_row_once(folds, 120);
@@ -114,7 +114,7 @@ TEST(Folds, DependOnTheSeedAlone) {
     EXPECT_EQ(make(of, 4, 1).held_back(2), make(of, 4, 1).held_back(2));
     EXPECT_NE(make(of, 4, 1).held_back(2), make(of, 4, 2).held_back(2));
   }
-  EXPECT_EQ(Folds::stratified(Rows{4, 4, 4, 4}, 2, 0).held_back(0), (Rows{1, 2}));  // for ever
+  EXPECT_EQ(Folds::stratified(Rows{4, 4, 4, 4}, 2, 0).held_back(0), (Rows{1, 2}));  // must never change
   EXPECT_EQ(Folds::grouped(Rows{7, 7, 8, 9, 9, 9}, 2, 0).held_back(0), (Rows{3, 4, 5}));
 }
 

@@ -1,4 +1,4 @@
-// What the guide to memory shows is what the library prints, and the picture is the one that it draws.
+// The guide to memory shows the tables that the library prints and the picture that it draws.
 #include <gtest/gtest.h>
 
 #include <filesystem>

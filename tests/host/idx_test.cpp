@@ -1,4 +1,4 @@
-// MNIST's file format: every type of number, and what is refused before anything is allocated.
+// MNIST's file format: every type of number, and errors before anything is allocated.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@ namespace idx_test {
 
 using namespace gradual;
 
-/// A file of that type and shape.
+/// Returns the bytes of a file of this type and shape.
 std::string file_of(int type, const std::vector<std::uint32_t>& shape, const std::string& numbers) {
   std::string file{'\0', '\0', static_cast<char>(type), static_cast<char>(shape.size())};
   for (const std::uint32_t extent : shape)

@@ -1,4 +1,4 @@
-// Missing values filled in: against means worked out by hand, from a table's text to what a net is given, through a file.
+// Filling in missing values: against means worked out by hand, from a table's text to a net's inputs, and through a file.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The inverse fourth roots that Shampoo's steps take, and these steps, against eigenvalues found by Jacobi's rotations in
+// The inverse fourth roots in Shampoo's steps, and the steps themselves, against eigenvalues found by Jacobi rotations in
 // long double.
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ Matrix operator*(const Matrix& a, const Matrix& b) {
   return result;
 }
 
-/// Of a symmetric matrix: a becomes diagonal, and the rows of what is returned are its eigenvectors.
+/// Diagonalizes the symmetric matrix a in place. Returns a matrix whose rows are its eigenvectors.
 Matrix diagonalize(Matrix& a) {
   const std::size_t n = a.rows;
   Matrix vectors{n, n};
@@ -85,7 +85,7 @@ Matrix inverse_root(const Matrix& a, Real damping) {
   return of_eigenvalues(a, [added](Real x) { return 1 / std::sqrt(std::sqrt(x + added)); });
 }
 
-/// The relative error of `inverse_fourth_root` in T, of a matrix that T holds exactly.
+/// Returns the relative error of `inverse_fourth_root` in T, for a matrix that T holds exactly.
 template <class T>
 double error_of_root(const Matrix& a, double damping, const Matrix& exact) {
   Tape tape;
@@ -100,7 +100,8 @@ double error_of_root(const Matrix& a, double damping, const Matrix& exact) {
   return static_cast<double>(spectral_norm(difference) / spectral_norm(exact));
 }
 
-/// Σ of ggᵀ for a g of n rows and `columns` columns, summed in float, whose rows are of sizes falling to `least`.
+/// Returns ggᵀ, rounded to float, for a random g of n rows and `columns` columns; the magnitudes of its rows fall from
+/// `scale` toward `least * scale`.
 Matrix sum_of_squares(std::size_t n, std::size_t columns, double least, double scale) {
   std::mt19937 random(static_cast<unsigned>(n + columns));
   std::normal_distribution<double> normal;
@@ -128,7 +129,7 @@ TEST(InverseRoots, AreWithinTheirStatedError) {
   static_assert(detail::root_steps.count == 8 && detail::root_steps.least > 1 - 1e-5, "an error below (1 - least) / 4");
 }
 
-/// The root in float of a matrix of two rows, damped by 10⁻⁴.
+/// Returns the inverse fourth root, in float, of a 2 × 2 matrix with damping 10⁻⁴.
 std::vector<float> small_root(const std::vector<float>& values) {
   Tape tape;
   const Var matrix = input(tape, Shape{2, 2}, DType::f32),
@@ -147,7 +148,7 @@ TEST(InverseRoots, OfWhatHasNoneAreShort) {
   }
 }
 
-/// 30 steps of the recorded rule in double, beside the paper's formula with roots by eigenvalues.
+/// Compares 30 steps of the recorded rule in double with the paper's formula, with roots from eigenvalues.
 TEST(Shampoo, FollowsItsFormula) {
   using Rule = ShampooOf<5>;
   const Rule rule{.learning_rate = 0.05f, .damping = 1e-3f, .weight_decay = 0.02f};
@@ -168,7 +169,7 @@ TEST(Shampoo, FollowsItsFormula) {
   }
   const Real rate = rule.learning_rate.at(0), damping = rule.damping.at(0), decay = rule.weight_decay.at(0);
   for (int step = 1; step <= 30; ++step) {
-    for (std::size_t p = 0; p < values.size(); ++p) {  // a bowl of uneven curvature
+    for (std::size_t p = 0; p < values.size(); ++p) {  // a quadratic of uneven curvature
       Matrix& value = values[p];
       Matrix g = value;
       for (std::size_t i = 0; i < g.values.size(); ++i) {

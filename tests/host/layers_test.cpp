@@ -1,4 +1,4 @@
-// Layers that are made of several products, against their formulas written as loops, in double.
+// Layers made of several products, against their formulas written as loops, in double.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ using namespace recorded_layer;
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// A layer of steps that fails has states all the same, which are not there.
+/// Returns whether a recurrent layer that fails returns all of its states nevertheless, as invalid values.
 template <class Layer>
 constexpr bool has_states_that_are_not_there() {
   Tape tape;
@@ -35,7 +35,7 @@ TEST(Recurrent, StatesOfWhatFailedCanBeAskedFor) {
   static_assert(has_states_that_are_not_there<nn::Lstm>());
 }
 
-TEST(Recurrent, BeginsAsInPyTorch) {  // all parameters in 1/sqrt(width) around 0
+TEST(Recurrent, BeginsAsInPyTorch) {  // all parameters within ±1/sqrt(width)
   Tape tape;
   const nn::Gru gru(Scope(tape.parameters) / "gru", 2, 64);
   const nn::Lstm lstm(Scope(tape.parameters) / "lstm", 2, 64);
@@ -128,7 +128,7 @@ TEST(Init, OfWhatCannotBeDrawnIsAnError) {
   root.parameter("w", Shape{2}, init::constant(-0.1));
 }
 
-TEST(LayerNorm, OfAnotherWidthIsAnError) {  // one of 1 would be spread over the row, and the norm over its own width
+TEST(LayerNorm, OfAnotherWidthIsAnError) {  // a width of 1, of the norm or of the row, would be broadcast
   Tape tape;
   const Scope root(tape.parameters);
   const Var column = input(tape, Shape::per_sample({8, 1}), DType::f32), row = input(tape, Shape::per_sample({8}), DType::f32);

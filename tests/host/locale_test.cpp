@@ -14,9 +14,9 @@ namespace locale_test {
 
 using namespace gradual;
 
-/// What of the library makes text of numbers.
+/// Returns texts from every part of the library that prints numbers.
 std::string all_texts() {
-  std::ostringstream out;  // of the program's locale
+  std::ostringstream out;  // with the program's locale
   ConfusionMatrix matrix(2);
   matrix.add(0, 0), matrix.add(0, 1), matrix.add(1, 1);
   out << matrix << Tensor::from(Device::cpu(), {0.5f, 1234.5f, -1e10f}, Shape{3}) << '\n';
@@ -50,7 +50,7 @@ TEST(Locales, OfStreamsChangeNoText) {
 
 TEST(Locales, OfTheProgramChangeNoTextWhereOneOfCommasIsThere) {
   const std::string classic = all_texts(), folder = testing::TempDir() + "gradual_locale";
-  // Where the system has none with a decimal comma, one is made.
+  // If the system has no locale with a decimal comma, one is compiled.
   const auto set = [] { return std::setlocale(LC_ALL, "de_DE.UTF-8") != nullptr; };
   if (!set() && std::system(("mkdir -p " + folder + " && localedef -i de_DE -f UTF-8 " + folder + "/de_DE.UTF-8").c_str()) == 0)
     ::setenv("LOCPATH", folder.c_str(), 1);

@@ -113,7 +113,7 @@ TEST(MathUlp, Softplus) {
 TEST(MathUlp, Erf) {
   expect_within(1.1, 1, [](auto x) { return math::erf(x); }, [](auto x) { return std::erf(x); });
 }
-/// As a product, with what its square was rounded by, and beyond 20 as its asymptotic series.
+/// Returns exp(x²)·erfc(x), corrected for the rounding of the square; beyond 20, the asymptotic series.
 template <class T> T exact_erfcx(T x) {
   if (x > 20) {
     T sum = 1, term = 1;
@@ -130,7 +130,7 @@ TEST(MathUlp, Lgamma) {
   expect_within(3, 3, [](auto x) { return math::lgamma(x); }, [](auto x) { return x < 0 ? NAN : std::lgamma(x); });
 }
 
-/// ψ(x) as the sum of its differences from its root, which lose no digits there.
+/// Returns ψ(x) as a sum of differences from the terms at its root, which lose no digits there.
 template <class T> T exact_digamma(T x) {
   if (!(x > 0) || std::isinf(x)) return x == 0 ? -HUGE_VAL : x < 0 ? NAN : x;
   const auto tail = [](T y) {  // log(y) - 1/(2y) - ψ(y)
@@ -189,7 +189,7 @@ TEST(MathUlp, TrigonometricZeros) {
   EXPECT_LE(worst, 1);
 }
 
-/// Any bits, and halves of integers of every length with the numbers beside them.
+/// Tests arbitrary bits, and halves of integers of every length with their neighbours.
 template <class T> int wrong_integers() {
   std::mt19937_64 random(37);
   int wrong = 0;
@@ -210,7 +210,7 @@ TEST(MathUlp, IntegersAreExact) {
   EXPECT_EQ(wrong_integers<double>(), 0);
 }
 
-/// Coordinates of any size, of one size, and slopes near tan(π/8) and its inverse, where the polynomial is changed.
+/// Tests coordinates of any size and of similar size, and slopes near tan(π/8) and its inverse, where the polynomial changes.
 template <class T> double worst_atan2() {
   std::mt19937_64 random(29);
   std::uniform_real_distribution<T> uniform(-1, 1);
@@ -232,7 +232,7 @@ TEST(MathUlp, Atan2) {
   EXPECT_LE(worst_atan2<double>(), 0.8);
 }
 
-/// Bases of any size with exponents that keep the result in range, bases near 1, and any bits at all.
+/// Tests bases of any size with exponents that keep the result in range, bases near 1, and arbitrary bits.
 template <class T> double worst_pow() {
   std::mt19937_64 random(19);
   std::uniform_real_distribution<double> uniform(-1, 1);

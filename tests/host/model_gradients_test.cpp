@@ -1,4 +1,4 @@
-// Derivatives that a model asks for: of what, by what, and in which words others are refused.
+// Derivatives inside a model: which ones are possible, and the errors of all others.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -23,13 +23,13 @@ TEST(Gradients, ByAViewThatWasPassedByAreRefused) {
   const Var x = input(tape, Shape::per_sample({2}), DType::f32), first = slice(x, 1, 0, 1), second = slice(x, 1, 1, 1);
   const Var squares = sum(square(x), {1}, true), product = first * square(second);
   refused(squares, first, "[batch, 1]", "[batch, 2]");
-  refused(squares, slice(x, 1, 0, 1), "[batch, 1]", "[batch, 2]");  // sliced behind it
+  refused(squares, slice(x, 1, 0, 1), "[batch, 1]", "[batch, 2]");  // sliced afterwards
   refused(product, select(x, 1, 0), "[batch]", "[batch, 2]");       // another slice of the same place
   refused(squares, broadcast(reshape(x, Shape::per_sample({1, 2})), Shape::per_sample({2, 2})), "[batch, 2, 2]", "[batch, 2]");
   refused(first * first, reshape(first, Shape::per_sample({})), "[batch]", "[batch, 1]");
   const Var image = input(tape, Shape::per_sample({2, 3}), DType::f32);
-  refused(square(slice(image, 2, 1, 1)), slice(image, 1, 0, 1), "[batch, 1, 3]", "[batch, 2, 3]");  // which cross
-  // Of what is computed from the view, from other places, or from what is a constant of it, there is a derivative, if only 0.
+  refused(square(slice(image, 2, 1, 1)), slice(image, 1, 0, 1), "[batch, 1, 3]", "[batch, 2, 3]");  // the slices overlap
+  // Values computed from the view, from other places or from constants with respect to it have a derivative, possibly 0.
   EXPECT_FALSE(is<Constant>(gradients(product, {first})[0].node()));
   EXPECT_FALSE(is<Constant>(gradients(first * squares, {first})[0].node()));
   EXPECT_TRUE(is<Constant>(gradients(square(second), {first})[0].node()));
@@ -50,7 +50,7 @@ TEST(Gradients, InsideAModelAreOfSamplesBySamples) {
   expect_error("gradients: value 1, float[batch, 3], was computed after the differentiated value, which does not depend on it",
                [&] { gradients(y, {x, later}); });
   expect_error("matmul: contracting the sample axis of [3, batch] and [batch, 3] couples the samples of a batch",
-               [&] { matmul(transpose(x, {1, 0}), x); });  // also behind a derivative
+               [&] { matmul(transpose(x, {1, 0}), x); });  // also after a derivative
   expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
                "only at its end (in layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));

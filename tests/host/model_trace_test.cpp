@@ -1,4 +1,4 @@
-// What the compiler makes of a model: names, phases, kernels, sizes.
+// The trace of a model at compile time: names, phases, kernels, sizes.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -36,7 +36,7 @@ constexpr bool every_parameter_has_a_gradient() {
 static_assert(every_parameter_has_a_gradient());
 TEST(Trace, EveryParameterHasAGradient) { EXPECT_TRUE(every_parameter_has_a_gradient()); }
 
-/// Kernels of a phase in the classifier: fusing less would raise these counts.
+/// Counts the kernels of each phase in the classifier: fusing less would raise these counts.
 template <class P>
 constexpr int kernels(Phase phase) {
   int count = 0;
@@ -183,7 +183,7 @@ TEST(Trace, ShapesOfMoreThanSixAxesAreRefused) {
   EXPECT_EQ(detail::sample_shape<f32[2][3][4][5][6]>().rank, 5);
 }
 
-/// Whose elements cannot be counted: an overflow would be no constant.
+/// Reshapes to more elements than can be counted: an overflow would not be a constant expression.
 constexpr bool refuses_a_shape_beyond_counting() {
   Tape tape;
   const std::int64_t huge = std::int64_t{1} << 62;
@@ -201,7 +201,7 @@ TEST(Trace, LabelsAreAnInputsOrViewsOfIt) {
   EXPECT_EQ(tape.label_ranges.at(0), (LabelRange{.input = 1, .count = 2, .period = 2, .classes = 5}));
   cross_entropy(scores, slice(apart, 1, 1, 2));
   EXPECT_EQ(tape.label_ranges.at(1), (LabelRange{.input = 2, .begin = 1, .count = 2, .period = 4, .classes = 5}));
-  cross_entropy(scores, argmax(scores));  // a class by itself
+  cross_entropy(scores, argmax(scores));  // always a class
   expect_error("cross_entropy: labels are computed by iota: take them from an input, which is checked before use",
                [&] { cross_entropy(scores, iota(label, 1)); });
   one_hot(apart, 3, -1);
@@ -269,7 +269,7 @@ TEST(Trace, ErrorsInsideWhatIsMadeOfSeveralOpsNameItFirst) {
   expect_error("standard_deviation: sum: axis 2 does not fit shape [2, 3]", [&] { standard_deviation(x, {2}); });
   expect_error("mean: sum: axis 2 does not fit shape [2, 3]", [&] { mean(x, {2}); });
   expect_error("concat: operands belong to different tapes", [&] { concat({x, foreign}); });
-  expect_error("max: axis 2 does not fit shape [2, 3]", [&] { max(x, {2}); });  // which nothing is made of
+  expect_error("max: axis 2 does not fit shape [2, 3]", [&] { max(x, {2}); });  // not part of another function
 }
 
 constexpr bool the_compiler_is_told_first_errors() {
@@ -329,7 +329,7 @@ TEST(Trace, AScalarInAModelIsRefused) {  // no session would give it its value
   EXPECT_THROW(trace_inference<WithScalar>(Inputs<f32[2]>{}), ShapeError);
 }
 
-/// Two layers, of which the second has a name and sizes that it may not have.
+/// Two layers; the name and sizes of the second can be invalid.
 template <bool SameName, int In, int Out>
 struct WrongLayers {
   nn::Linear first, second;
@@ -337,7 +337,7 @@ struct WrongLayers {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(second(first(x)), label)}; }
 };
 template <bool SameName, int In, int Out>
-constexpr bool is_refused(std::string_view text) {  // in the compiler the tape keeps what is thrown elsewhere
+constexpr bool is_refused(std::string_view text) {  // at compile time, the tape keeps errors that are otherwise thrown
   return trace_training<WrongLayers<SameName, In, Out>>(Inputs<f32[3], i32>{}).error.view() == text;
 }
 static_assert(is_refused<false, 4, 5>(""));
@@ -363,7 +363,7 @@ TEST(Trace, AParameterThatCannotBeIsRefusedByName) {
   EXPECT_EQ(declared.size(), 1u);
 }
 
-/// A table's rows that are classes, too.
+/// Labels that are both indices of a table's rows and classes.
 TEST(Trace, TheSmallerNumberOfLabelsIsKnownForWhatItIs) {
   for (const std::int64_t rows : {4, 6}) {
     Tape tape;

@@ -1,4 +1,4 @@
-// Columns of mean 0 and deviation 1: against values worked out by hand, at the edges of float, through a file.
+// Columns of mean 0 and deviation 1: against values worked out by hand, at the limits of float, and through a file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,14 +46,14 @@ TEST(Normalizer, HoldsAtTheEdgesOfFloat) {
   const Normalizer of_wide = Normalizer::fit(wide, 1);
   of_wide.apply(wide);
   EXPECT_EQ(wide, (Floats{-1, 1}));
-  Floats skewed{-most, -most, most};  // the distance of the last from the mean is no float
+  Floats skewed{-most, -most, most};  // the distance of the last from the mean overflows float
   Normalizer::fit(skewed, 1).apply(skewed);
   EXPECT_FLOAT_EQ(skewed[2], std::sqrt(2.0f));
   EXPECT_EQ(Normalizer::fit(Floats{0, least}, 1).deviation(), Floats{1});  // half of the smallest float rounds to 0
 }
 
 TEST(Normalizer, MeasuresDoubles) {
-  std::vector<double> table(999, 0.1);  // whose sum is rounded
+  std::vector<double> table(999, 0.1);  // their sum is rounded
   EXPECT_EQ(NormalizerIn<double>::fit(table, 1).deviation(), std::vector<double>{1});
   table = {1e8 + 0.1, 1e8 + 0.3};
   const auto normalizer = NormalizerIn<double>::fit(table, 1);

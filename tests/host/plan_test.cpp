@@ -1,5 +1,5 @@
-// Where values lie: never over each other while both are needed, close to the least that is possible, and in bytes that
-// never fall when the batch grows. On the examples' nets, and on 200 random programs through the passes at run time.
+// The memory plan: values never overlap while both are needed, the bytes are close to the lower bound and never fall when
+// the batch grows. For the examples' nets, and for 200 random programs through the passes at run time.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace plan_test {
 
 using namespace models;
 
-/// The transient block of a graph, by the steps that `Program` takes.
+/// Plans the transient block of a graph, by the same steps as `Program`.
 template <Counts C>
 TransientPlan<C.nodes> plan_transient(const Graph<C>& graph, const Schedule<C.nodes>& schedule) {
   TransientPlan<C.nodes> plan{find_lifetimes(graph, schedule)};
@@ -45,8 +45,8 @@ struct Wide {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(c(relu(b(relu(a(x))))), label)}; }
 };
 
-/// A random net with its gradients: layers of random widths, weights that are computed, functions, sums over rows,
-/// values that are read again much later, dropout, also of weights, a penalty.
+/// Returns a random net with its gradients: layers of random widths, computed weights, functions, sums over rows, values
+/// that are read again much later, dropout of values and weights, and a penalty.
 Tape random_program(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -103,7 +103,7 @@ Tape random_program(unsigned seed) {
   return simplify(tape);
 }
 
-/// A tape in a graph of fixed size: constants that nobody reads, and its first root again, fill it up.
+/// Returns a tape as a graph of fixed size, padded with constants that nothing reads and with copies of its first root.
 template <Counts C>
 std::unique_ptr<Graph<C>> padded(const Tape& tape) {
   EXPECT_LE(tape.size(), C.nodes);
@@ -127,7 +127,8 @@ double ratio(const TransientPlan<N>& plan, std::int64_t batch) {
 
 constexpr std::int64_t larger[] = {511, 1024, 1025, 4096, 10'000, 1 << 20};
 
-/// Nobody lies over another that is alive at the same time, and the block ends where the highest ends.
+/// Returns whether all values are aligned, no two that are alive at the same time overlap, and the block ends where the
+/// highest value ends.
 template <int N>
 bool valid(const TransientPlan<N>& plan, std::int64_t batch) {
   std::int64_t offset[N + 1]{}, top = 0;
@@ -169,7 +170,7 @@ Worst examine(const TransientPlan<N>& plan) {
   return worst;
 }
 
-/// The plan of a step of the model, made at run time.
+/// Examines the plan of a training step of the model, made at run time.
 template <class Model, class Samples>
 Worst examine_model() {
   constexpr Counts capacity{1000, 0, 0, 40};
@@ -207,7 +208,7 @@ TEST(Plan, OfTheExamplesIsCloseToTheLowerBound) {
 
 TEST(Plan, HoldsNoDerivativesBesideActivations) {
   using Net = Compiled<Wide<32, 32, 32, 4>, Inputs<f32[32], i32>>;
-  // Two activations, the later with its gradient over it; the gradient of the earlier; that of the scores; the loss.
+  // Two activations, the gradient of the later one in its place; the gradient of the earlier; that of the scores; the loss.
   EXPECT_EQ(Net::Training::plan.bytes(16), 16 * 4 * (3 * 32 + 4 + 1));
 }
 
@@ -230,7 +231,7 @@ TEST(Plan, OfRandomProgramsIsCloseToTheLowerBoundAndMonotone) {
   EXPECT_GT(most, 100);
 }
 
-/// Lifetimes as no program has them: many at once, and some of no bytes, which lie on nobody.
+/// Returns lifetimes unlike those of any program: many at once, and some of 0 bytes, which overlap nothing.
 template <int N>
 std::unique_ptr<TransientPlan<N>> random_lifetimes(unsigned seed, int count) {
   std::mt19937 random(seed);
@@ -257,7 +258,7 @@ TEST(Plan, OfRandomLifetimesKeepsThoseApartThatMeet) {
   }
 }
 
-/// So many are placed once, each in the lowest place that is free when it is born.
+/// So many are placed only once, each at the lowest offset that is free when it begins.
 TEST(Plan, OfManyLifetimesIsFirstFitInOrderOfBirth) {
   constexpr int many = 400;
   constexpr std::int64_t batch = 16;
@@ -326,7 +327,7 @@ TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
                              numbers = numbers_without_repeats(saving_graph->nodes, saving_graph->first_adjoint);
       EXPECT_EQ(std::ranges::count_if(repeats, [](int original) { return original >= 0; }),
                 saving.size() - tape.size());
-      for (int i = 0; i < saving.size(); ++i) {  // without what is repeated, it is the tape that it was
+      for (int i = 0; i < saving.size(); ++i) {  // without the repeats, it is the original tape
         const Node& node = saving[i];
         const Node& plain_node = tape[numbers[static_cast<std::size_t>(i)]];
         EXPECT_EQ(node.op, plain_node.op);
@@ -341,7 +342,7 @@ TEST(Recompute, GivesTheBitsOfTheReferenceInLessMemory) {
   EXPECT_GT(less, 100);
 }
 
-/// Blocks of a residual net until the step has 800 nodes.
+/// Returns a residual net with so many blocks that the step has 800 nodes.
 Tape residual_program() {
   Tape tape;
   const Scope scope(tape.parameters);

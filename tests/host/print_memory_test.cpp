@@ -1,4 +1,4 @@
-// The memory table that people read: every category with its bytes, what is empty left out, the larger of what shares.
+// The printed memory table: every category with its bytes, empty ones left out, and the larger of those that share memory.
 #include <gtest/gtest.h>
 
 #include <sstream>

@@ -1,4 +1,4 @@
-// A tape as text: what each kind of node tells, and the roots.
+// A tape as text: every kind of node, and the roots.
 #include <gtest/gtest.h>
 
 #include <sstream>

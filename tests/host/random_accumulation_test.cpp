@@ -1,5 +1,5 @@
-// Random graphs as models in eager sessions: a window's gradient has the bits of the reference's one large batch, and a
-// step the same bits, however the window was cut. GRADUAL_SEED=n runs the graphs from seed n on instead of fresh ones.
+// Random graphs as models in eager sessions: a window's gradient has the bits of one large batch by the reference, and a
+// step gives the same bits however the window is split. GRADUAL_SEED=n runs the graphs from seed n on, not fresh ones.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ using Split = std::vector<std::int64_t>;
 const Split splits[] = {{window}, {100, 100, 100}, {7, 100, 1, 130, 62}};
 constexpr std::uint64_t dropout_seed = 5;
 
-/// The numbers of a whole window, in the order in which a recorder asks for them.
+/// The inputs of a whole window, in the order in which a recorder requests them.
 struct Data {
   std::vector<std::vector<float>> samples, parameters;
   std::vector<std::int32_t> labels;
@@ -71,7 +71,8 @@ class PartOfWindow : public Source {
   std::int64_t begin_, count_;
 };
 
-/// The mean of everything that no step read, for each sample; what belongs to no sample is a term of its own.
+/// Returns the sum, for each sample, of the means of all values that no step has read; those that belong to no sample form a
+/// term.
 Loss loss_of(const Recorder& recorder) {
   Var per_sample, term;
   const auto add = [](Var& sum, Var v) { sum = sum.valid() ? sum + v : v; };
@@ -99,7 +100,7 @@ struct Outcome {
   std::vector<float> gradient, parameters;
 };
 
-/// One window of a session that is given the parts of `split`, in micro-batches of at most `micro`.
+/// Trains a session for one window, given in the parts of `split`, in micro-batches of at most `micro`.
 Outcome train(const RandomGraph& graph, const OpTable& table, const Data& data, const Split& split, std::int64_t micro) {
   Parameters parameters(Device::cpu());
   Scope scope = parameters.root();
@@ -122,7 +123,7 @@ Outcome train(const RandomGraph& graph, const OpTable& table, const Data& data, 
   return {copy(session.last_gradient()), copy(parameters.values())};
 }
 
-/// The summed gradient of the window, which the reference takes as one batch. Errors: TapeError for a loss that is refused.
+/// Returns the summed gradient of the window, computed by the reference as one batch. Errors: TapeError for a refused loss.
 std::vector<float> expected_gradient(const RandomGraph& graph, const OpTable& table, const Data& data) {
   struct OnlyRecorded : Source {
     Tape tape;
@@ -147,8 +148,8 @@ std::vector<float> expected_gradient(const RandomGraph& graph, const OpTable& ta
   return result;
 }
 
-/// What is wrong with a graph, or nothing: also where no parameter is in its loss. Counts those whose gradients are finite at
-/// all samples.
+/// Returns what is wrong with a graph, or an empty text, also if its loss depends on no parameter. Counts the graphs with
+/// gradients that are finite at all samples.
 std::string check(const RandomGraph& graph, const OpTable& table, int& finite) {
   const Data data(graph);
   std::vector<float> expected;

@@ -1,6 +1,6 @@
 #pragma once
-// Random typed graphs of ops. A graph is a list of steps, each of which makes a value of earlier ones; what a step reads
-// is chosen by its own key, so that leaving a step out changes only what depended on it, and leaves a graph.
+// Random typed graphs of ops. A graph is a list of steps, each of which computes a value from earlier ones. A step chooses
+// what it reads by its own key, so that leaving a step out changes only what depends on it, and the rest is a valid graph.
 #include <cmath>
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ using namespace gradual;
 
 constexpr double unit_number(std::uint64_t key) { return static_cast<double>(mix(key) >> 11) * 0x1p-53; }
 
-/// Where a graph's inputs come from: a tape that only records, or one that runs.
+/// The source of a graph's inputs: a tape that only records, or one that runs.
 class Source {
  public:
   virtual ~Source() = default;
@@ -28,7 +28,7 @@ class Source {
 struct RandomGraph {
   std::uint64_t seed = 0;
   std::int64_t batch = 3;
-  std::vector<std::uint64_t> steps;  ///< a key each, which says what the step is and what it reads
+  std::vector<std::uint64_t> steps;  ///< a key for each, which determines the step and what it reads
 };
 
 constexpr bool broadcasts(const Shape& a, const Shape& b) {
@@ -55,12 +55,12 @@ class Recorder {
     bool used;
   };
 
-  std::vector<Var> targets;     ///< what to differentiate by: samples, then parameters
+  std::vector<Var> targets;     ///< to differentiate by: samples, then parameters
   std::vector<Var> parameters;  ///< the last of them
-  std::vector<Value> values;    ///< what steps may read
+  std::vector<Value> values;    ///< that steps may read
   Var classes;
   std::vector<int> step_end;  ///< nodes on the tape after each step
-  std::vector<char> fitted;   ///< by step: where it did not, nothing reads it
+  std::vector<char> fitted;   ///< by step; nothing reads a step that did not fit
 
   Recorder(const RandomGraph& graph, Source& source) {
     std::uint64_t key = graph.seed;
@@ -89,7 +89,7 @@ class Recorder {
     return table[mix(step) % table.size()];
   }
 
-  /// A value to read, unused ones more likely than others. Errors: ShapeError where none fits.
+  /// Returns a value to read, preferring unused ones. Errors: ShapeError if none fits.
   template <class Fits>
   Var pick(Fits fits) {
     std::uint64_t lowest = ~std::uint64_t{0};
@@ -112,7 +112,7 @@ class Recorder {
     return pick([](const Shape& s) { return s.rank > (s.batched() ? 1 : 0); });
   }
   int number(int below) { return static_cast<int>(mix(key_ ^ ++numbers_) % static_cast<unsigned>(below)); }
-  /// An axis other than the samples'.
+  /// Returns an axis other than the sample axis.
   int axis(const Shape& s) {
     const int i = number(s.rank - (s.batched() ? 1 : 0));
     return s.batched() && i >= s.batch_axis ? i + 1 : i;
@@ -143,7 +143,7 @@ class Recorder {
 
 using OpTable = std::vector<Recorder::Entry>;
 
-/// An op of values that fit each other, brought into its domain where that has no negative numbers.
+/// Records an op of values whose shapes fit, mapped into its domain if that has no negative numbers.
 template <class Op>
 Var map_step(Recorder& r) {
   Var in[3];
@@ -164,8 +164,8 @@ Var map_step(Recorder& r) {
 template <class... Op>
 void add_map_ops(OpTable& table, OpList<Op...>) {
   const auto add = [&]<class O>(O) {
-    // Differences see through a stopped gradient, which composite functions hold where that changes nothing, and through
-    // numbers that are no integers.
+    // Differences would not respect a stopped gradient, which composite functions contain where it has no effect, nor numbers
+    // that are no integers.
     if constexpr (!std::is_same_v<O, StopGradient> && !std::is_same_v<O, FromInteger>) table.push_back({O::name, map_step<O>});
   };
   (add(Op{}), ...);
@@ -267,7 +267,7 @@ inline void add_structure(OpTable& table) {
                      }});
 }
 
-/// Images and tables: what a value's numbers are is told by its shape alone, so any value can be an image.
+/// Adds ops of images and tables: only the shape of a value matters, so any value can be an image.
 inline void add_images_and_tables(OpTable& table) {
   const auto image = [](Recorder& r) {
     const Var x = r.pick([](const Shape& s) { return s.batch_axis == 0 && s.unit() > 1; });
@@ -339,7 +339,7 @@ inline void add_composites(OpTable& table) {
                    }});
 }
 
-/// Everything that a step can be: each op of the op list, and functions made of several.
+/// Returns everything that a step can be: each op of the op list, and functions made of several ops.
 inline OpTable every_step() {
   OpTable table;
   add_map_ops(table, MapOps{});
@@ -350,7 +350,7 @@ inline OpTable every_step() {
   return table;
 }
 
-/// A graph of `steps` steps, not all of which need fit.
+/// Returns a graph of `steps` steps, not all of which need to fit.
 inline RandomGraph draw_graph(std::uint64_t seed, int steps) {
   RandomGraph graph{seed, 2 + static_cast<std::int64_t>(mix(seed) % 2), {}};
   for (int i = 0; i < steps; ++i) graph.steps.push_back(mix(mix(seed) + static_cast<unsigned>(i)));

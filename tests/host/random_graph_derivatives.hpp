@@ -1,5 +1,5 @@
 #pragma once
-// What is recorded behind a random graph: derivatives, an optimizer step, and derivatives through it.
+// Recorded after a random graph: derivatives, an optimizer step, and derivatives through it.
 #include <gradual/eager/tape.hpp>
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/sgd.hpp>
@@ -8,14 +8,14 @@
 
 namespace random_graph {
 
-/// What a graph leaves on a tape: the sum of everything that no step read, its gradients, an optimizer step with them,
-/// and the gradients of the new parameters' sum.
+/// The values recorded after a graph: the sum of all values that no step has read, its gradients, an optimizer step with
+/// them, and the gradients of the new parameters' sum.
 struct Recorded {
   std::vector<Var> targets, gradient, second_gradient;
   Var total, updated_total;
 };
 
-/// The sum of all elements, each with another weight, or of samples that are not outermost all with the same.
+/// Returns the sum of all elements, each with its own weight, or all with the same where samples are not outermost.
 inline Var weighed(SourceOfConstants& source, Var y) {
   const Shape s = y.shape();
   Shape sample;

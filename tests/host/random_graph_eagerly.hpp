@@ -1,5 +1,5 @@
 #pragma once
-// A random graph run as it is recorded.
+// A random graph that runs while it is recorded.
 #include <deque>
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace random_graph {
 
-/// A tape that runs; `inputs` and `parameters` are what the reference is given. In float, parameters are a model's.
+/// A tape that runs; the reference is given `inputs` and `parameter_values`. In float, parameters are those of a model.
 template <class T>
 struct Eagerly : SourceOfConstants {
   Numbers numbers;

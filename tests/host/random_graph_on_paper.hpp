@@ -11,12 +11,12 @@
 
 namespace random_graph {
 
-constexpr double largest_value = 30;  // what makes a larger one is left out: differences would tell nothing
+constexpr double largest_value = 30;  // steps with larger values are left out: differences would be useless
 inline const Randomness randomness{true, 3, 2, nullptr, 17};
 
 using Values = std::vector<double>;
 
-/// The numbers of a graph's inputs, the same floats for every kind of tape.
+/// The values of a graph's inputs, the same floats for every kind of tape.
 class Numbers {
  public:
   Numbers(std::uint64_t seed, std::int64_t batch) : seed_(seed), batch_(batch) {}
@@ -38,7 +38,7 @@ class Numbers {
   std::int64_t batch_;
 };
 
-/// A source that has numbers for optimizer states and weights as well.
+/// A source that also has values for optimizer states and weights.
 class SourceOfConstants : public Source {
  public:
   virtual Var constant(const Shape& shape) = 0;  ///< in [0.5, 1.5)
@@ -62,7 +62,7 @@ struct OnPaper : SourceOfConstants {
   }
 };
 
-/// Takes the steps out that do not fit, and those whose values are too large, or divided by too little, for differences.
+/// Removes the steps that do not fit, and those whose values are too large or whose divisors too small for differences.
 inline RandomGraph admissible(RandomGraph graph, const OpTable& table) {
   for (;;) {
     OnPaper paper(graph);
@@ -80,7 +80,7 @@ inline RandomGraph admissible(RandomGraph graph, const OpTable& table) {
         if (is<Divide>(node) || is<StrongDivide>(node))
           for (double x : at[node.in[1]]) whole = whole && std::abs(x) >= 1 / largest_value;
       }
-      if (whole || !was_whole) kept.push_back(graph.steps[s]);  // one bad step at a time: what read it then reads another
+      if (whole || !was_whole) kept.push_back(graph.steps[s]);  // one bad step at a time: its readers then read others
     }
     const bool done = kept.size() == graph.steps.size();
     graph.steps = std::move(kept);
@@ -88,7 +88,7 @@ inline RandomGraph admissible(RandomGraph graph, const OpTable& table) {
   }
 }
 
-/// Leaves steps out, many at once and then one by one, while the graph still fails.
+/// Removes steps, many at once and then one by one, while the graph still fails.
 template <class Fails>
 RandomGraph shrunk(RandomGraph graph, const OpTable& table, Fails fails) {
   for (std::size_t count = graph.steps.size(); count > 0; count /= 2)

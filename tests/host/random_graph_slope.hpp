@@ -1,5 +1,5 @@
 #pragma once
-// Slopes of a random graph by differences.
+// Slopes of a random graph by finite differences.
 #include <cmath>
 #include <map>
 #include <optional>
@@ -33,7 +33,7 @@ class Line {
 
   struct Point {
     double value;
-    std::uint64_t side;  ///< of every kink: between points on one side, the function is smooth
+    std::uint64_t side;  ///< of every kink, hashed: between points of equal side, the function is smooth
   };
   Point operator()(double t) const {
     std::vector<Values> moved = inputs_;
@@ -45,8 +45,8 @@ class Line {
     return {at[output_][0], side};
   }
 
-  /// The derivative at 0 by 6-point differences whose points lie on one side of every kink, with steps that shrink until
-  /// two agree; none where they never do.
+  /// Returns the derivative at 0 by 6-point differences whose points lie on one side of every kink, with steps that shrink
+  /// until two results agree; nothing if they never do.
   std::optional<double> slope(double scale) const {
     const Point center = (*this)(0);
     std::optional<double> last;

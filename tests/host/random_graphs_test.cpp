@@ -1,5 +1,5 @@
 // A thousand random graphs: derivatives by the tape against differences, also through an optimizer step, and eager
-// execution against the reference, bit for bit. A graph that fails is made smaller and printed with its seed.
+// execution against the reference, bit for bit. A graph that fails is shrunk and printed with its seed.
 // GRADUAL_SEED=n runs the graphs from seed n on instead of fresh ones.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace random_graphs_test {
 
 using namespace random_graph;
 
-/// What the graphs of one run were.
+/// Statistics of the graphs of one run.
 struct Statistics {
   std::vector<int> nodes;
   std::map<std::string, int> graphs_of;
@@ -41,7 +41,7 @@ struct Statistics {
   }
 };
 
-/// Compares a derivative along a line with differences. Gives what is wrong, or nothing.
+/// Compares a derivative along a line with differences. Returns what is wrong, or an empty text.
 std::string check_slope(const char* what, const OnPaper& paper, const Recorded& r, Var output,
                         const std::vector<Var>& gradient, const Reference<double>& at, std::int64_t batch,
                         Statistics& statistics) {
@@ -61,7 +61,8 @@ std::string check_slope(const char* what, const OnPaper& paper, const Recorded& 
   return {};
 }
 
-/// Whether a convolution meets zeros between pixels with a weight that is not finite, which the processor leaves out (record 52).
+/// Returns whether a convolution multiplies zeros between pixels by weights that are not finite: the processor leaves these
+/// products out (record 52).
 template <class T>
 bool meets_left_out_zeros(const Tape& tape, const Reference<T>& reference) {
   for (int i = 0; i < tape.size(); ++i) {
@@ -91,7 +92,7 @@ std::string check_eager(const RandomGraph& graph, const OpTable& table, const st
   return wrong.empty() ? wrong : std::string("eager ") + name_of(dtype_of<T>) + ": other bits than the reference in " + wrong;
 }
 
-/// Everything that must hold of an admissible graph. Gives what is wrong, or nothing.
+/// Checks everything that must hold for an admissible graph. Returns what is wrong, or an empty text.
 std::string check(const RandomGraph& graph, const OpTable& table, Statistics& statistics) {
   OnPaper paper(graph);
   Recorder recorder(graph, paper);
@@ -168,7 +169,7 @@ TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
       ops, rarest.c_str(), count, statistics.pairs.size());
 }
 
-/// tanh, whose derivative is wrong by a thousandth.
+/// tanh with a derivative that is wrong by a thousandth.
 struct Bent {
   static constexpr const char* name = "bent";
   static constexpr int arity = 1;

@@ -1,5 +1,5 @@
-// The published vectors of Philox4x32-10 and Threefry2x32-20 (Random123's known answers), and what is made of its bits:
-// shuffled orders, weighted draws, and what parameters begin with.
+// The published vectors of Philox4x32-10 and Threefry2x32-20 (Random123's known answers), and what is made of the bits:
+// shuffled orders, weighted draws, and initial parameters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,13 +72,13 @@ std::vector<std::int32_t> drawn(const std::vector<double>& weights, std::size_t 
 }
 
 TEST(WeightedDraws, AreAsManyAsTheWeightsSay) {
-  const std::vector<double> weights{0, 1, 0.25, 0, 6, 0, 0.75, 0, 0};  // of a sum of 8
+  const std::vector<double> weights{0, 1, 0.25, 0, 6, 0, 0.75, 0, 0};  // their sum is 8
   const int n = 80000;
   std::vector<int> times(weights.size());
   for (const std::int32_t i : drawn(weights, n)) ++times.at(static_cast<std::size_t>(i));
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double p = weights[i] / 8, deviation = std::sqrt(n * p * (1 - p));
-    EXPECT_LE(std::abs(times[i] - n * p), 4 * deviation) << i;  // none at all of a weight of 0
+    EXPECT_LE(std::abs(times[i] - n * p), 4 * deviation) << i;  // exactly 0 for a weight of 0
   }
 }
 
@@ -102,7 +102,7 @@ TEST(WeightedDraws, DependOnSeedEpochAndPlaceAlone) {
   EXPECT_NE(hash(weights), hash({1, 2, 3, 4, 5, 6, 8})) << "the last one is in the sum of all";
 }
 
-/// Where places are rounded up to the sum of all, and where weights are lost in it.
+/// Also where a drawn place rounds up to the total, and where weights are lost in the total.
 TEST(WeightedDraws, DrawNothingThatWeighsNothing) {
   const double least = std::numeric_limits<double>::denorm_min();
   for (const std::vector<double>& weights : {std::vector<double>{0, least, 0}, {0, 1, 1e-300, 0}, {0, 0x1p1023, 0}})
@@ -126,7 +126,7 @@ std::vector<float> initial(const Initializer& of, std::uint64_t seed, int parame
   return values;
 }
 
-TEST(Initializers, AreTheNumbersOfTheirPlacesToTheBit) {  // written out, one by one, of unsigned integers
+TEST(Initializers, AreTheNumbersOfTheirPlacesToTheBit) {  // the formula written out, by unsigned integers
   for (const Initializer& of : {init::uniform(0.3), init::normal(0.3)}) {
     const std::vector<float> values = initial(of, 5, 3);
     for (std::size_t i = 0; i < values.size(); ++i) {

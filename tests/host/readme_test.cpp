@@ -1,4 +1,4 @@
-// The README and the guides against the headers and tests: what they name is there, what is there is named, and every line of
+// The README and the guides against the headers and tests: what they name exists, what exists is named, and every line of
 // their code is compiled.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::string headers_of(const char* folder) {
   return text;
 }
 
-/// The words of a row whose first cell begins with `title`; of all rows for "".
+/// Returns the names in code quotes in the README's rows whose first cell begins with `title`; in all rows for "".
 std::set<std::string> named(const std::string& title) {
   const std::string readme = read_file((root / "README.md").string());
   const std::size_t begin = readme.find("## Ops and layers"),
@@ -73,7 +73,7 @@ TEST(Readme, NamesEveryOp) {
   expect(OpList<Broadcast, Conv2d, Gather, Iota, Matmul, MaxPool2d, Pad, Reshape, ScatterAdd, Slice, Transpose>{});
 }
 
-TEST(Headers, HaveNoOpThatIsNotInTheList) {  // which tests sweep
+TEST(Headers, HaveNoOpThatIsNotInTheList) {  // the list that tests sweep
   const std::set<std::string> there = all_matches(headers_of("autodiff/ops"), "char\\* name = \"([a-z_0-9]+)\"");
   EXPECT_EQ(static_cast<int>(there.size()), EveryOp::size);
   for (const OpInfo* op : EveryOp::info) EXPECT_TRUE(there.contains(op->name)) << op->name;
@@ -88,7 +88,7 @@ TEST(Readme, NamesTheLayers) {
   for (const std::string& word : words) EXPECT_TRUE(word == "nn" || there.contains(word)) << word;
 }
 
-/// All files under a folder whose names end so.
+/// Returns the text of all files under a folder with these endings.
 std::string files_under(const char* folder, std::initializer_list<const char*> endings) {
   std::string text;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder))
@@ -97,7 +97,7 @@ std::string files_under(const char* folder, std::initializer_list<const char*> e
   return text;
 }
 
-/// Without the comment of a line, and without spaces.
+/// Returns a line without its comment and without whitespace.
 std::string bare(const std::string& line) {
   std::string result;
   for (std::size_t i = 0; i < line.size() && !line.substr(i).starts_with("//"); ++i)
@@ -125,7 +125,7 @@ TEST(Documents, HaveOnlyCodeThatIsCompiled) {
   EXPECT_GT(lines, 200);
 }
 
-/// The members of a struct of options, in their order.
+/// Returns the members of a struct of options, in order.
 std::vector<std::string> members_of(const std::string& name) {
   const std::string text = headers_of("train");
   const std::size_t begin = text.find("struct " + name + " {"), end = text.find("\n};", begin);
@@ -139,7 +139,7 @@ std::vector<std::string> members_of(const std::string& name) {
   return members;
 }
 
-/// The names in the first column of the first table of a guide after `title`.
+/// Returns the names in the first column of the first table after `title` in a guide.
 std::vector<std::string> rows_after(const std::string& guide, const std::string& title) {
   const std::string text = read_file((root / "docs/guides" / guide).string());
   std::istringstream lines(text.substr(text.find("|---|", text.find(title))));
@@ -157,8 +157,8 @@ TEST(Guides, ListEveryOptionInItsOrder) {
   EXPECT_GE(members_of("FitOptions").size(), 9u);
 }
 
-/// What a struct of these headers declares before its state, but for types and for the ends of numbers: "rate = 1" is its
-/// `Scalar rate = 1.0f;`.
+/// Returns the options that a struct of these headers declares before its state, without types and number suffixes:
+/// "rate = 1" for `Scalar rate = 1.0f;`.
 std::string options_of(const std::string& headers, const std::string& name) {
   const std::size_t begin = headers.find("struct " + name + " {");
   const std::size_t end = std::min({headers.find("struct State", begin), headers.find("using State", begin),
@@ -175,7 +175,7 @@ std::string options_of(const std::string& headers, const std::string& name) {
   return std::regex_replace(std::regex_replace(options, std::regex("([0-9])f\\b"), "$1"), std::regex("\\.0\\b"), "");
 }
 
-/// The second column of the first table of a guide after `title`, by the first one.
+/// Returns the second column of the first table after `title` in a guide, keyed by the first column.
 std::map<std::string, std::string> options_after(const std::string& guide, const std::string& title) {
   const std::string text = read_file((root / "docs/guides" / guide).string());
   std::istringstream lines(text.substr(text.find("|---|", text.find(title))));

@@ -18,7 +18,7 @@ inline Values numbers(std::int64_t count, std::uint64_t seed) {
   return result;
 }
 
-/// A layer on a tape of its own, its parameters' numbers and those of its input.
+/// A layer on its own tape, with its input and the values of its parameters.
 struct Recorded {
   Tape tape;
   std::vector<Values> parameters;
@@ -26,7 +26,7 @@ struct Recorded {
   explicit Recorded(const Shape& sample) : x(input(tape, Shape::per_sample(sample), DType::f32)) {}
 
   Values result(const Var& y, std::int64_t batch, const Values& values) { return result_of(y, batch, {values}); }
-  /// Of several inputs.
+  /// Returns y for several inputs.
   Values result_of(const Var& y, std::int64_t batch, const std::vector<Values>& values) {
     for (std::size_t p = parameters.size(); p < tape.parameters.size(); ++p)
       parameters.push_back(numbers(tape.parameters[p].shape.unit(), p + 1));

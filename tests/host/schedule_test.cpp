@@ -70,7 +70,7 @@ TEST(Schedule, NumbersThatNobodyCanStepByAreRefused) {
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 4}), OptionError);
 }
 
-/// Its state is said to follow nothing, so that its decay is another share than an average's.
+/// States that it follows no parameters, so that its decay is not checked as that of an average.
 struct NoAverage : Ema<Adam> {
   static constexpr bool follows_parameters = false;
 };
@@ -113,7 +113,7 @@ TEST(Schedule, NumbersOfARuleAreRefusedByTheirName) {
   EXPECT_EQ(check(ClipByGlobalNorm{ClipByValue{Adam{.beta1 = 0.0, .epsilon = 0.0}, 0.0}, 0.0}), "accepted");
 }
 
-/// A rule of somebody's own, whose numbers have names of the library's.
+/// A user's rule, whose numbers have names that the library's rules use.
 struct Ascent {
   Scalar learning_rate = -0.1, alpha = 2.718, epsilon = 1e-8, momentum = 0.0, dampening = 0.5;
   constexpr auto operator()(Var parameter, Var gradient, NoState state) const {

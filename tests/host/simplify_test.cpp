@@ -1,4 +1,4 @@
-// Simplification: what is equal to the bit becomes one node, what differs in anything stays.
+// Simplification: values that are equal to the bit become one node; values that differ in anything stay.
 #include <gtest/gtest.h>
 
 #include <gradual/autodiff/simplify.hpp>
@@ -11,7 +11,7 @@ struct Simplify : testing::Test {
   Tape tape;
   Var x = input(tape, Shape::per_sample({3}), DType::f32);
 
-  /// The node that each of the values is made into, and how many nodes there are.
+  /// Returns the node that each of the values becomes, and the number of nodes.
   std::pair<std::vector<int>, int> simplified(std::initializer_list<Var> values) {
     for (const Var v : values) tape.roots.push_back({Role::value, static_cast<int>(tape.roots.size()), v.id});
     const Tape result = simplify(tape);
@@ -40,7 +40,7 @@ TEST_F(Simplify, EqualComputationsAreOne) {
   EXPECT_EQ(size, 2 + 2 + 2);
 }
 
-TEST_F(Simplify, WhatDiffersInOneOperandOrNumberStays) {  // though many of them meet in the table
+TEST_F(Simplify, WhatDiffersInOneOperandOrNumberStays) {  // though many collide in the table
   for (int i = 0; i < 300; ++i) {
     const Var number = constant_like(x, i + 2);
     for (const Var v : {number + x, x + number, where(x, number, x), where(x, x, number), where(number, x, x)})

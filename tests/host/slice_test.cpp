@@ -1,4 +1,4 @@
-// Slices, paddings and what is put together of them: values, by the compiler too, every bit of parts, and errors.
+// Slices, paddings and joins: values, also at compile time, every bit of joined parts, and errors.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,7 +15,7 @@ using namespace gradual;
 
 using Values = std::vector<double>;
 
-/// What f makes of numbers 0, 1, ... in the shape x, for a batch of 2.
+/// Returns the value that f computes from the numbers 0, 1, ... in this shape, for a batch of 2.
 template <class F>
 constexpr Values made(const Shape& shape, F f) {
   Tape tape;
@@ -131,7 +131,7 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   expect_error("concat: there are no parts", [] { concat(std::vector<Var>{}, 0); });
   expect_error("stack: there are no parts", [] { stack(std::vector<Var>{}, 0); });
   expect_error("concat: an operand is an empty Var", [&] { concat({x, Var{}}); });
-  EXPECT_LE(tape.size(), nodes + 4);  // those that were stacked
+  EXPECT_LE(tape.size(), nodes + 4);  // the reshapes for stacks
 }
 
 }  // namespace slice_test

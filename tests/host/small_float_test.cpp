@@ -1,4 +1,4 @@
-// Numbers of 16 bits: what each pattern stands for, and which pattern every float becomes; sums in two of them.
+// Numbers of 16 bits: the value of each bit pattern, and the pattern that each float rounds to; sums in pairs of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ struct SmallFloats : testing::Test {
   static constexpr std::uint32_t infinity = 0x8000u - (1u << Format::mantissa);
   static constexpr float inf = std::numeric_limits<float>::infinity();
 
-  /// What a pattern stands for, by the definition of the format.
+  /// Returns the value of a bit pattern by the definition of the format.
   static double value(std::uint32_t bits) {
     const int exponent = static_cast<int>(bits >> Format::mantissa & 0xffu >> (Format::mantissa - 7));
     const auto mantissa = static_cast<double>(bits & ((1u << Format::mantissa) - 1));
@@ -102,7 +102,7 @@ TEST(SmallFloat, HalvesAreTheProcessors) {
 }
 #endif
 
-/// A running sum without compensation: where it stops.
+/// Returns a running sum without compensation, which stops growing at some count.
 template <class Small>
 constexpr float plain_sum_of_ones(int count) {
   Small sum;
@@ -120,9 +120,9 @@ TEST(SmallFloat, SumsOfOnesNeedTheirCompensation) {  // case 5
   static_assert(plain_sum_of_ones<bf16>(1024) == 256 && sum_of_ones<bf16>(1024) == 1024);
   static_assert(plain_sum_of_ones<f16>(4096) == 2048 && sum_of_ones<f16>(4096) == 4096);
   EXPECT_EQ(sum_of_ones<bf16>(1 << 17), 0x1p17f);
-  EXPECT_EQ(sum_of_ones<bf16>(1 << 18), 0x1p17f + 256);  // 17 binary digits are not 24
+  EXPECT_EQ(sum_of_ones<bf16>(1 << 18), 0x1p17f + 256);  // a pair has 17 binary digits, not 24
   EXPECT_EQ(sum_of_ones<f16>(65000), 65000);
-  EXPECT_FALSE(math::is_finite(Compensated<f16>::of(70000)));  // beyond what half can hold
+  EXPECT_FALSE(math::is_finite(Compensated<f16>::of(70000)));  // beyond the range of f16
   EXPECT_FALSE(math::is_finite(Compensated<bf16>::of(std::numeric_limits<float>::max())));
 }
 

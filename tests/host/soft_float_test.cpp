@@ -49,7 +49,7 @@ TYPED_TEST(SoftFloat, OperandsOfSimilarSize) {
   for (int i = 0; i < 1'000'000; ++i) {
     const TypeParam a = this->with_exponent(this->near(bias, 5)), b = this->with_exponent(this->near(bias, 5));
     this->expect_fma(a, b, this->with_exponent(this->near(bias, 2 * bits + 8)));
-    this->expect_fma(a, b, -(a * b));  // what the product lost in rounding
+    this->expect_fma(a, b, -(a * b));  // the rounding error of the product
   }
 }
 
@@ -77,7 +77,7 @@ TYPED_TEST(SoftFloat, Subnormal) {
   using T = TypeParam;
   constexpr int bias = math::FloatFormat<T>::bias, bits = math::FloatFormat<T>::mantissa_bits;
   for (int i = 0; i < 500'000; ++i) {
-    const int split = this->near(bias / 2, bias / 2 - bits);  // the product's exponent is then about the least
+    const int split = this->near(bias / 2, bias / 2 - bits);  // the product's exponent is then near the smallest
     const T a = this->with_exponent(split), b = this->with_exponent(this->near(bias - split, bits));
     const T tiny = this->with_exponent(static_cast<int>(this->random() % 3));
     this->expect_fma(a, b, tiny);

@@ -1,6 +1,6 @@
-// Kinks and singularities: values and gradients, cases 17 to 25 and 30 of the hard cases, by the reference, and eagerly to its
-// bits. What one element shows stands in the ops' own rows, which the first test goes through; the others are what rows
-// cannot say.
+// Kinks and singularities: values and gradients, cases 17 to 25 and 30 of the hard cases, by the reference, and eagerly to
+// its bits. Cases of a single element are in the ops' own rows (`specials`), which the first test runs; the other tests
+// cover what rows cannot express.
 #include <gtest/gtest.h>
 
 #if !defined(__aarch64__)
@@ -32,7 +32,7 @@ struct Result {
   std::vector<Values> gradient;
 };
 
-/// f at vectors of numbers, and the gradients of `upstream` times the sum of what it gives.
+/// Returns f at vectors of numbers, and the gradients of `upstream` times the sum of its values.
 template <class T>
 Result run(const Function& f, const std::vector<Values>& at, double upstream = 1) {
   EagerTape tape(Device::cpu());
@@ -55,7 +55,7 @@ Result run(const Function& f, const std::vector<Values>& at, double upstream = 1
   return result;
 }
 
-/// The derivative of f by operand k, as a function of the operands.
+/// Returns the derivative of f by operand k, as a function of the operands.
 Function slope(const Function& f, std::size_t k = 0) {
   return [f, k](auto in) {
     const Var y = f(in);
@@ -85,7 +85,7 @@ TYPED_TEST(SpecialValues, EveryMapOp) {
   EXPECT_GT(check.places, 15000);
 }
 
-static_assert(Elu::apply(88.0f, 8.0f) == 88.0f);  // in constants, where nothing may overflow
+static_assert(Elu::apply(88.0f, 8.0f) == 88.0f);  // in a constant expression, where nothing may overflow
 
 TYPED_TEST(SpecialValues, Kinks) {  // case 17
   for (double bound : {-1.0, 2.0}) {
@@ -247,7 +247,7 @@ TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
     EXPECT_EQ(bce(score, target).gradient[0][0], 0);
     EXPECT_EQ(bce(score, 1 - target).value[0], inf);
   }
-  const double small = std::log1p(std::exp(-30.0));  // a difference of large terms would give 0
+  const double small = std::log1p(std::exp(-30.0));  // as a difference of large terms it would be 0
   EXPECT_NEAR(bce(30, 1).value[0] / small, 1, 1e-6);
   EXPECT_NEAR(bce(-30, 0).value[0] / small, 1, 1e-6);
 }
@@ -274,7 +274,7 @@ TYPED_TEST(SpecialValues, NaNStaysInItsRow) {  // case 30
     }
 }
 
-// The register that says what is flushed to zero, and the bits that do.
+// The floating-point control register, and its bits that enable flushing to zero.
 #if defined(__aarch64__)
 using FloatControl = std::uint64_t;
 FloatControl float_control() {
@@ -311,14 +311,14 @@ TEST(SpecialValuesOfFloat, AreNotRoundedAway) {
   }
 }
 
-TEST(SpecialValuesOfFloat, AreLookedAtWithoutATrap) {  // by a program that is stopped by them
+TEST(SpecialValuesOfFloat, AreLookedAtWithoutATrap) {  // in a program that traps would stop
   if (::feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW) < 0) GTEST_SKIP() << "skipped: no traps";
   check_numerics();
   ::fedisableexcept(FE_ALL_EXCEPT);
 }
 
 TYPED_TEST(SpecialValues, SecondDerivativeWhereTheFirstVanishes) {
-  // (x/2 − 1)² and its like at their minimum: the adjoint is 0 there, its derivative is not.
+  // At the minimum of (x/2 − 1)² and similar functions, the adjoint is 0 but its derivative is not.
   const auto curvature = [](const Function& inner, double x) {
     return run<TypeParam>(
                [&](auto in) {
@@ -351,7 +351,7 @@ TYPED_TEST(SpecialValues, SecondDerivativesInEitherOrder) {
   };
   const Function power = [](auto in) { return pow(in[0], in[1]); }, angle = [](auto in) { return atan2(in[0], in[1]); },
                  divided = [](auto in) { return strong_divide(in[0], in[1]); };
-  EXPECT_EQ(both(power, 2, 0), std::pair(0.5, 0.5));  // 1/a, where the derivative by a is 0
+  EXPECT_EQ(both(power, 2, 0), std::pair(0.5, 0.5));  // 1/a, although the derivative by a is 0
   EXPECT_EQ(both(power, 1, -0.0), std::pair(1.0, 1.0));
   EXPECT_EQ(both(power, -2, 0).first, -0.5);
   EXPECT_EQ(both(angle, 0, 0), std::pair(0.0, 0.0));

@@ -18,7 +18,7 @@ struct Result {
   Values value, gradient;
 };
 
-/// f of one row of numbers, and the gradient of its sum.
+/// Returns f of one row of numbers, and the gradient of its sum.
 template <class F>
 Result run(F f, const Values& at) {
   Tape tape;
@@ -40,7 +40,7 @@ TEST(Statistics, Values) {
 TEST(Statistics, SumsSoFar) {
   const auto summed = [](Var x) { return cumsum(x, 0); };
   for (const int places : {0, 1, 2, 3, 7, 8, 9, 100}) {
-    Values x, sums, read;  // where the sum of all sums reads each number
+    Values x, sums, read;  // read: how many of the sums contain each number
     for (int i = 0; i < places; ++i) x.push_back(i % 7 - 2), sums.push_back((i > 0 ? sums.back() : 0) + x.back());
     for (int i = 0; i < places; ++i) read.push_back(places - i);
     const Result got = run(summed, x);
@@ -58,7 +58,7 @@ TEST(Statistics, DerivativesAreZeroWhereTheRootIs) {
   EXPECT_EQ(equal.gradient, (Values{0, 0, 0}));
 }
 
-/// The Hessian of f's sum times `by`, where each element of it depends on its own.
+/// Returns the Hessian of the sum of f, times the vector `by`.
 template <class F>
 Values curvature(F f, const Values& at, const Values& by) {
   Tape tape;

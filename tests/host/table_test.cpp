@@ -165,7 +165,7 @@ TEST(CategoriesOfText, AreKeptInAFile) {
   cities.store(file, "city");
   EXPECT_EQ(Categories::from(file, "city").texts(), cities.texts());
   EXPECT_THROW(cities.store(file, "city"), FileError);
-  file.notes["town"] = "Rome\nParis";  // by somebody else
+  file.notes["town"] = "Rome\nParis";  // written by another program
   EXPECT_EQ(Categories::from(file, "town").texts(), (Texts{"Rome", "Paris"}));
   file.notes.erase("town");
   file.path = "cities.safetensors";

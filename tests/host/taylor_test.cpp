@@ -1,4 +1,5 @@
-// Taylor's theorem on whole training losses: what the gradient and the second derivative leave shrinks as h² and h³.
+// Taylor's theorem for whole training losses: the remainders after the gradient and the second derivative shrink as h² and
+// h³.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ double number(unsigned& seed) {
   return static_cast<double>(seed >> 8) * 0x1p-23 - 1.0;
 }
 
-/// A classifier whose layers are smooth and unlike each other.
+/// A classifier with different, smooth layers.
 struct Smooth {
   nn::Linear first, second, third;
   constexpr explicit Smooth(Scope s) : first(s / "first", 5, 8), second(s / "second", 8, 6), third(s / "third", 6, 4) {}
@@ -34,7 +35,7 @@ struct Slopes {
   double first = 10, second = 10;  ///< the smallest over the steps
 };
 
-/// The loss of all samples along one random direction through a random point.
+/// Measures the loss of all samples along one random direction through a random point.
 template <class Model, class... In>
 Slopes slopes_of(Inputs<In...> in, std::vector<Values> data) {
   Tape tape = trace_training<Model>(in);

@@ -1,4 +1,4 @@
-// A plan as a picture: what is drawn is what is planned.
+// A plan as a picture: the picture shows what is planned.
 #include <gtest/gtest.h>
 
 #include <gradual/gradual.hpp>
@@ -8,7 +8,7 @@ namespace timeline_test {
 
 using namespace gradual;
 
-/// A layer whose name needs care in XML.
+/// A layer whose name must be escaped in XML.
 struct Named {
   nn::Linear inner, middle, outer;
   constexpr explicit Named(Scope s)
@@ -22,7 +22,7 @@ using Net = Compiled<Named, Inputs<f32[7], f32[3]>>;
 constexpr auto optimizer = Accumulate{ClipByGlobalNorm{Adam{}}};
 constexpr std::int64_t batch = 100;
 
-/// A bar, as its rectangle and as its text tell.
+/// A bar, as described by its rectangle and its text.
 struct Bar {
   double x, y, width, height;
   std::string what;
@@ -44,7 +44,7 @@ std::vector<Bar> bars_of(const std::string& svg) {
   return bars;
 }
 
-/// Every element is closed, and nothing but elements has angle brackets.
+/// Returns whether every element is closed, and angle brackets enclose elements only.
 bool well_formed(const std::string& svg) {
   static const std::regex token(R"(<(/?)([a-z]+)[^<>]*?(/?)>|[<>]|&(?!(amp|lt|gt);))");
   std::vector<std::string> open;
@@ -70,10 +70,10 @@ void expect_as_planned(const Planning& planning, const Optimizer& with = optimiz
 
   const std::vector<Bar> bars = bars_of(svg);
   int updates = Update::plan.count;
-  for (int i = 0; i < Update::nodes; ++i) updates += Update::tables.is_derived(i);  // numbers of an update by element
+  for (int i = 0; i < Update::nodes; ++i) updates += Update::tables.is_derived(i);  // derived numbers of an update
   EXPECT_EQ(static_cast<int>(bars.size()), P::plan.count + updates + (table.inputs > 0 ? 1 : 0) + (table.workspace > 0 ? 1 : 0));
   const Bar& largest = *std::ranges::max_element(bars, {}, &Bar::bytes);
-  const double scale = largest.height / static_cast<double>(largest.bytes);  // pixels for a byte
+  const double scale = largest.height / static_cast<double>(largest.bytes);  // pixels per byte
   long long highest = 0;
   for (std::size_t a = 0; a < bars.size(); ++a) {
     highest = std::max(highest, bars[a].offset + bars[a].bytes);
@@ -96,7 +96,7 @@ void expect_as_planned(const Planning& planning, const Optimizer& with = optimiz
 TEST(Timeline, DrawsEveryBufferAtItsPlace) {
   expect_as_planned<Net>({});
   expect_as_planned<Net>({.gather = true});
-  expect_as_planned<Net>({}, Accumulate{Adam{}});  // whose numbers have places of their own
+  expect_as_planned<Net>({}, Accumulate{Adam{}});  // whose derived numbers have their own places
 }
 
 TEST(Timeline, ShowsWhatIsComputedAgain) {

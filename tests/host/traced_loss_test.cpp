@@ -1,4 +1,4 @@
-// What a model may give the host: its loss, metrics, weights and predictions.
+// What a model may return to the host: its loss, metrics, weights and predictions.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The host twin of a GPU: threads of a block take turns, in both orders, and one that is waited for in vain is told.
+// The host twin of a GPU: threads of a block take turns, in both orders, and a barrier that some never reach is reported.
 #include <gtest/gtest.h>
 
 #include <gradual/cuda/twin.hpp>

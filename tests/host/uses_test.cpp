@@ -1,4 +1,4 @@
-// Uses of one parameter: which of them are one sum over the batch, in which order it runs, and what lies in memory.
+// Uses of one parameter: which of them share one sum over the batch, in which order it runs, and how much memory it takes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ Values numbers(std::int64_t count, std::uint64_t seed) {
   return result;
 }
 
-/// The gradients of Σ y(x, w)·c by parameter w: a tape, and the sums over the batch that it needs, in order.
+/// The gradient of a loss by parameter w: the tape, and its sums over the batch, in order.
 struct Recorded {
   Tape tape;
   std::vector<int> sums;
@@ -65,7 +65,7 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
   }
   const Values weights = numbers(in * out, 9);
   const Values got = Reference<float>(recorded.tape, batch, data, {weights}).root(Role::gradient);
-  constexpr std::int64_t block = 16;  // samples of 6 positions, of which 128 are not exceeded
+  constexpr std::int64_t block = 16;  // samples of 6 positions each, at most 128 positions
   for (std::int64_t i = 0; i < in; ++i)
     for (std::int64_t j = 0; j < out; ++j) {
       float total = 0;
@@ -82,7 +82,7 @@ TEST(Uses, AreAddedInOrderOfSampleUseAndPosition) {
     }
 }
 
-/// A block that begins inside a sample: rows of two values with three positions in each of two samples.
+/// A block that begins inside a sample: rows from two values with three positions in each of two samples.
 TEST(Uses, AreReadFromInsideASample) {
   const float a[] = {0, 1, 2, 3, 4, 5}, b[] = {10, 11, 12, 13, 14, 15};
   const void* const values[] = {a, b};
@@ -105,7 +105,8 @@ TEST(Uses, ByAnotherShapeOrOpHaveSumsOfTheirOwn) {
   EXPECT_EQ(all, 2 + 2 + 1);
 }
 
-/// A plain sum of what no contraction reads is computed where its terms are: joined, these would all have to be stored.
+/// A plain sum of values that no contraction reads is computed where its terms are: for a joint sum, all of them would have
+/// to be stored.
 TEST(Uses, OfAGainAreSummedWhereTheyAre) {
   const Recorded recorded({4}, [&](Tape& tape, Var w) {
     Var h = input(tape, Shape::per_sample({4}), DType::f32);
@@ -115,7 +116,7 @@ TEST(Uses, OfAGainAreSummedWhereTheyAre) {
   EXPECT_EQ(recorded.sums.size(), 3u);
 }
 
-/// Rows of few samples take as much memory as the sums that would be saved.
+/// The rows of only a few samples would take as much memory as the sums that are saved.
 TEST(Uses, WithManyPositionsOrFewColumnsHaveSumsOfTheirOwn) {
   const auto sums = [](std::int64_t columns, std::int64_t rows) {
     return Recorded({columns, columns}, [&](Tape& tape, Var w) {
@@ -129,7 +130,7 @@ TEST(Uses, WithManyPositionsOrFewColumnsHaveSumsOfTheirOwn) {
   EXPECT_EQ(sums(64, 2), 1u);
 }
 
-/// examples/10-forecast: a weight or bias that is used at twelve steps has one sum, with the bytes of the parameter.
+/// examples/10-forecast: a weight or bias that is used in twelve steps has one sum, of the parameter's size.
 struct Forecast {
   nn::Gru gru;
   nn::Linear output;

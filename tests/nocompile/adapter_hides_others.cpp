@@ -3,7 +3,7 @@
 
 using namespace gradual;
 
-/// The mean of what two rules make of a parameter.
+/// The mean of the parameters that two rules give.
 template <class Inner, class Others>
 struct Mean {
   Inner inner;

@@ -7,6 +7,6 @@ Dataset<f32, i32> data(const std::vector<float>& x, const std::vector<std::int32
 #if defined(GOOD)
   return Dataset(x, y);
 #else
-  return Dataset<f32, i32>(std::vector<float>(x), y);  // whose values end here
+  return Dataset<f32, i32>(std::vector<float>(x), y);  // the values end here
 #endif
 }

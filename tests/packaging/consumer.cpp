@@ -1,4 +1,4 @@
-// What a target brings: these headers and RapidJSON's, a standard and a processor that they take, and flags that keep the bits.
+// What a target provides: these headers and RapidJSON's, the standard and processor that they need, and flags that keep bits.
 #include <gradual/core/numerics_check.hpp>
 #include <gradual/files/checkpoint.hpp>
 

@@ -1,4 +1,4 @@
-// A second source that includes everything: a function of the library that is not inline would be defined twice.
+// A second source that includes everything: a library function that is not inline would be defined twice.
 #include <gradual/gradual.hpp>
 
 void throw_from_elsewhere() { throw gradual::ShapeError("thrown in one source, caught in another"); }

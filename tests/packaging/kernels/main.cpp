@@ -1,4 +1,4 @@
-// An eager session whose kernels are another library's, and a constant that takes more operations than g++ allows by itself.
+// An eager session whose kernels are in another library, and a constant that takes more operations than g++ allows by default.
 #include <vector>
 
 #include <gradual/gradual.hpp>
