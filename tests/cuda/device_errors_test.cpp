@@ -12,7 +12,7 @@ using namespace gradual;
 TEST(DeviceErrors, SayWhyThereIsNoDevice) {
   if (cuda::device_found()) GTEST_SKIP() << "skipped: a CUDA device is there";
   const std::string text = error_of<DeviceError>([] { cuda::require_device(); });
-  EXPECT_TRUE(text.starts_with("gradual: no CUDA device is found: cudaError")) << text;
+  EXPECT_TRUE(text.starts_with("gradual: no CUDA device found: cudaError")) << text;
   EXPECT_NE(text.find("nvidia-smi"), std::string::npos) << text;
 }
 

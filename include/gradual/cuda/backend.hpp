@@ -100,7 +100,8 @@ struct CudaWith {
     static constexpr int places = cuda::HostPlaces::count;
 
     explicit Queue(int threads) : said_(sizeof(Said)) {
-      if (threads != 1) throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device");
+      if (threads != 1)
+        throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device, where .threads must be 1");
       *said() = {};
     }
     /// What is made while this lives is on the queue's device.

@@ -12,9 +12,9 @@ constexpr const char* remedy(cudaError_t status) {
   switch (status) {
     case cudaErrorNoDevice: return "; `nvidia-smi -L` lists devices, of which CUDA_VISIBLE_DEVICES may hide some";
     case cudaErrorInsufficientDriver:
-    case cudaErrorUnsupportedPtxVersion: return "; nvidia-smi tells the newest CUDA that the driver runs, where one is loaded";
-    case cudaErrorMemoryAllocation: return "; nvidia-smi tells who holds the device's memory";
-    case cudaErrorDevicesUnavailable: return "; another program has the device for itself, or nobody may use it (nvidia-smi)";
+    case cudaErrorUnsupportedPtxVersion: return "; nvidia-smi shows the newest CUDA that a loaded driver runs";
+    case cudaErrorMemoryAllocation: return "; nvidia-smi shows which processes hold the device's memory";
+    case cudaErrorDevicesUnavailable: return "; another program holds the device, or nobody may use it (nvidia-smi)";
     case cudaErrorNoKernelImageForDevice: return "; compile for this device: nvcc -arch=native, CMAKE_CUDA_ARCHITECTURES=native";
     default: return "";
   }
@@ -38,7 +38,7 @@ inline bool device_found() { return device_count() > 0; }
 /// Errors: DeviceError saying why there is none.
 inline void require_device() {
   int count = 0;
-  check(cudaGetDeviceCount(&count), "gradual: no CUDA device is found");
+  check(cudaGetDeviceCount(&count), "gradual: no CUDA device found");
 }
 
 }  // namespace gradual::cuda

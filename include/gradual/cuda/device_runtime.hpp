@@ -104,7 +104,7 @@ class Pinned {
     if (status == cudaSuccess) return;
     if (status != cudaErrorMemoryAllocation) check(status, "cudaMallocHost");
     cudaGetLastError();
-    throw MemoryError("out of pinned memory: " + std::to_string(bytes) + " bytes of the host are needed");
+    throw MemoryError("out of pinned memory: " + std::to_string(bytes) + " bytes of host memory are needed");
   }
   Pinned(Pinned&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -35,7 +35,7 @@ class ReductionTile {
 
  public:
   static constexpr int rows = fitting_rows();
-  static_assert(bytes_of_row <= most_bytes, "a fused loop has more reductions than a block of threads has memory for");
+  static_assert(bytes_of_row <= most_bytes, "a fused loop has more reductions than fit a thread block's memory");
   struct Shared {
     Cell tile[count][rows][columns];
   };

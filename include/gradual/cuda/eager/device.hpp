@@ -88,7 +88,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
     const int count = device_count();
     if (index < 0 || index >= count)
       throw DeviceError("Device::cuda(" + std::to_string(index) + "): " + std::to_string(count) +
-                        " CUDA devices are found");
+                        " CUDA devices were found");
     return index;
   }
   Step* steps() const { return reinterpret_cast<Step*>(steps_.data()); }
