@@ -16,6 +16,7 @@
 #include <gradual/core/process_usage.ipp>
 #include <gradual/core/stopwatch.ipp>
 #include <gradual/core/weighted_draw.ipp>
+#include <gradual/data/average_precision.ipp>
 #include <gradual/data/categories.ipp>
 #include <gradual/data/categories_by_column.ipp>
 #include <gradual/data/concordance.ipp>
@@ -25,6 +26,7 @@
 #include <gradual/data/csv_fields.ipp>
 #include <gradual/data/folds.ipp>
 #include <gradual/data/roc_auc.ipp>
+#include <gradual/data/scored_samples.ipp>
 #include <gradual/data/table_column.ipp>
 #include <gradual/data/text_column.ipp>
 #include <gradual/eager/bindings.ipp>

@@ -1,7 +1,8 @@
-// Precision, recall and F1, as metrics of a loss and by a confusion matrix, and the area under the ROC curve, against counts
-// by sample and by pair.
+// Precision, recall and F1, as metrics of a loss and by a confusion matrix, and the areas under the ROC curve and under precision
+// by recall, against counts by sample and by pair.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -205,6 +206,48 @@ TEST(RocAuc, RefusesWhatIsNoScoreOrLabel) {
   EXPECT_EQ(weight_refused({1, -0.5}), "roc_auc: sample 1: a weight of -0.5");
   EXPECT_EQ(weight_refused({INFINITY, 1}), "roc_auc: sample 0: a weight of inf");
   EXPECT_EQ(weight_refused({0, NAN}), "roc_auc: sample 1: a weight of nan");
+}
+
+TEST(AveragePrecision, IsTheMeanPrecisionOverPositives) {
+  EXPECT_DOUBLE_EQ(average_precision(std::vector<double>{0.1, 0.4, 0.35, 0.8}, std::vector<int>{0, 0, 1, 1}), 5. / 6);
+  std::vector<float> scores = numbers(200, 5);
+  std::vector<std::int32_t> label(scores.size());
+  std::vector<double> weights(scores.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (i % 3 != 0) scores[i] = std::round(scores[i] * 8) / 8;  // many are equal
+    label[i] = scores[i] + numbers(1, static_cast<unsigned>(i))[0] > 0.4f;
+    weights[i] = static_cast<double>(i * 13 % 7) / 3;
+  }
+  const auto expected = [&](auto weight_of) {
+    double sum = 0, positives = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (label[i] == 0) continue;
+      double taken = 0, found = 0;
+      for (std::size_t k = 0; k < scores.size(); ++k)
+        if (scores[k] >= scores[i]) taken += weight_of(k), found += weight_of(k) * label[k];
+      positives += weight_of(i);
+      if (weight_of(i) > 0) sum += weight_of(i) * found / taken;
+    }
+    return sum / positives;
+  };
+  EXPECT_GT(std::ranges::count(label, 1), 5);
+  EXPECT_NEAR(average_precision(scores, label), expected([](std::size_t) { return 1.0; }), 1e-14);
+  EXPECT_NEAR(average_precision(scores, label, weights), expected([&](std::size_t i) { return weights[i]; }), 1e-14);
+  for (double& weight : weights) weight *= 1e307;
+  EXPECT_NEAR(average_precision(scores, label, weights), expected([&](std::size_t i) { return weights[i] / 1e307; }), 1e-14);
+}
+
+TEST(AveragePrecision, OfAScoreThatTellsNothingIsTheShareOfPositives) {
+  EXPECT_EQ(average_precision(std::vector<float>(8), std::vector<int>{0, 1, 0, 0, 0, 1, 0, 0}), 0.25);
+  EXPECT_EQ(average_precision(std::vector<float>{1, 2}, std::vector<int>{1, 1}), 1);
+}
+
+TEST(AveragePrecision, WithoutPositivesIsNoNumber) {
+  EXPECT_TRUE(std::isnan(average_precision(std::vector<float>{1, 2}, std::vector<float>{0, 0})));
+  EXPECT_TRUE(std::isnan(average_precision(std::vector<float>{1, 2}, std::vector<float>{1, 0}, std::vector<float>{0, 1})));
+  EXPECT_TRUE(std::isnan(average_precision(std::vector<float>(), std::vector<float>())));
+  EXPECT_EQ(error_of<DataError>([] { average_precision(std::vector<float>{1, 2}, std::vector<int>{1, -1}); }),
+            "average_precision: sample 1: label -1, which is not 0 or 1");
 }
 
 }  // namespace class_metrics_test

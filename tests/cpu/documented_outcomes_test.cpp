@@ -14,7 +14,16 @@ constexpr Var poisson(Var log_rate, Var count, Var exposure) {  // so many in so
 
 constexpr Var negative_binomial(Var log_mean, Var count, Var log_size) {  // of mean m and variance m + m²/size
   const Var size = exp(log_size), odds = log_mean - log_size;
-  return lgamma(size) + lgamma(count + 1.0) - lgamma(count + size) - count * log_sigmoid(odds) - size * log_sigmoid(-odds);
+  return lgamma(count + 1.0) - log_rising(size, count) - count * log_sigmoid(odds) - size * log_sigmoid(-odds);
+}
+
+constexpr Var zero_inflated(Var cost, Var count, Var score) {  // sigmoid(score): how often a count is 0, whatever it would be
+  return cost + softplus(score) - where(count == 0.0, softplus(score + cost), 0.0);  // cost: negative_binomial(...)
+}
+
+constexpr Var beta_binomial(Var score, Var count, Var total, Var log_precision) {  // of `total`, with the mean of `beta` below
+  const Var precision = exp(log_precision), a = precision * sigmoid(score), b = precision * sigmoid(-score);
+  return log_rising(precision, total) - log_rising(a, count) - log_rising(b, total - count);
 }
 
 constexpr Var beta(Var score, Var share, Var log_precision) {  // shares between 0 and 1, whose mean is sigmoid(score)
@@ -99,6 +108,44 @@ TEST(Outcomes, CountsHaveTheirLikelihoods) {
                              std::pow(size / (size + mean), size) * std::pow(mean / (size + mean), count);
                     },
                     {scores, counts, spreads});
+}
+
+TEST(Outcomes, ManyZerosHaveTheirLikelihood) {
+  expect_likelihood([](auto& in) { return zero_inflated(poisson(in[0], in[1], in[2]), in[1], in[3]); },
+                    [](auto& at) {  // times count!, which is 1 of 0
+                      const double mean = std::exp(at[0]) * at[2], none = 1 / (1 + std::exp(-at[3]));
+                      return (1 - none) * std::pow(mean, at[1]) * std::exp(-mean) + (at[1] == 0 ? none : 0);
+                    },
+                    {scores, counts, times, spreads});
+}
+
+TEST(Outcomes, SharesOfCountsHaveTheirLikelihood) {
+  expect_likelihood([](auto& in) { return beta_binomial(in[0], in[1], in[2], in[3]); },
+                    [](auto& at) {
+                      const double precision = std::exp(at[3]), a = precision / (1 + std::exp(-at[0])), b = precision - a;
+                      const auto rising = [](double x, double n) { return std::tgamma(x + n) / std::tgamma(x); };
+                      return rising(a, at[1]) * rising(b, at[2] - at[1]) / rising(precision, at[2]);
+                    },
+                    {scores, counts, {2, 1, 9, 20}, spreads});
+}
+
+TEST(Outcomes, CountsThatAreMuchAlikeHaveTheirLikelihoodInFloat) {
+  const std::vector<float> log_mean(4, 1.5f), count{1, 5, 50, 1000}, log_size{8, 10, 12, 14};
+  const auto made_of = [&](auto number) {
+    using T = decltype(number);
+    EagerTape tape(Device::cpu(), 4);
+    const auto input = [&](const auto& of) { return tape.input(std::vector<T>(of.begin(), of.end())); };
+    const Var sizes = input(log_size), cost = negative_binomial(input(log_mean), input(count), sizes);
+    const Tensor slopes = value(gradients(cost, {sizes})[0]), costs = value(cost);
+    Doubles both;
+    for (int i = 0; i < 4; ++i) both.push_back(costs[i]), both.push_back(slopes[i]);
+    return both;
+  };
+  const Doubles in_float = made_of(0.f), exact = made_of(0.);
+  for (std::size_t i = 0; i < exact.size(); i += 2) {
+    EXPECT_NEAR(in_float[i] / exact[i], 1, 1e-5);
+    EXPECT_NEAR(in_float[i + 1] / exact[i + 1], 1, 0.02) << "the slope by log_size, " << exact[i + 1];
+  }
 }
 
 TEST(Outcomes, SharesHaveTheirLikelihood) {

@@ -104,8 +104,18 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   sweep.run("cumsum of one place", [](auto in) { return sin(cumsum(in[0], -1)); }, {{3, 1}});
   sweep.run("cumsum beside samples that are not outermost",
             [](auto in) { return sin(cumsum(transpose(in[0], {1, 0}), 0)); }, {Shape::per_sample({4})});
+  sweep.run("flip", [](auto in) { return sin(flip(in[0], 1)) * in[0]; }, {{2, 5, 3}});
+  sweep.run("flip beside samples that are not outermost",
+            [](auto in) { return sin(flip(transpose(in[0], {1, 0}), 0)) * transpose(in[0], {1, 0}); }, {Shape::per_sample({4})});
+  sweep.run("flip of one of many axes", [](auto in) { return sin(flip(in[0], 2)) * in[0]; }, {Shape::per_sample({2, 3, 2, 2})});
+  sweep.run("flip between samples and others", [](auto in) {
+    const Var x = transpose(in[0], {1, 0, 2, 3});
+    return sin(flip(x, 2)) * x;
+  }, {Shape::per_sample({2, 3, 2})});
   sweep.run("log_sigmoid", [](auto in) { return log_sigmoid(in[0]); }, {{5}});
   sweep.run("log_ndtr", [](auto in) { return log_ndtr(in[0]); }, {{5}});
+  sweep.run("log_rising", [](auto in) { return log_rising(in[0], in[1]); }, {{40}, {40}}, Domain{0.3, 20});
+  sweep.run("log_rising of a number", [](auto in) { return log_rising(exp(in[0]), 0.5); }, {{5}});
   sweep.run("pow of a number", [](auto in) { return pow(in[0], 3); }, {{5}});
   EXPECT_GT(sweep.checks, 200);
 }

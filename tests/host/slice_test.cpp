@@ -39,6 +39,9 @@ constexpr bool test() {
              const auto parts = split<2>(x);
              concat({parts[1], parts[0]});
            }) == Values{2, 3, 0, 1, 6, 7, 4, 5};
+  right &= made(matrix, [](Var x) { flip(x, 1); }) == Values{3, 4, 5, 0, 1, 2, 9, 10, 11, 6, 7, 8};
+  right &= made(matrix, [](Var x) { flip(x, -1); }) == Values{2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9};
+  right &= made(Shape{5}, [](Var x) { flip(x, 0); }) == Values{4, 3, 2, 1, 0};
   return right;
 }
 static_assert(test());
@@ -54,6 +57,7 @@ TEST(Slice, ShapesOfWhatIsSelectedAndStacked) {
   EXPECT_EQ(concat(std::vector{x}, 1).id, x.id);
   EXPECT_EQ(slice(x, 1, 0, 4).id, x.id);
   EXPECT_EQ(pad(x, 1, 0, 0).id, x.id);
+  EXPECT_EQ(flip(slice(x, 1, 0, 1), 1).shape(), Shape::per_sample({1, 3}));
   const Var i = input(tape, Shape::per_sample({4}), DType::i32);
   EXPECT_EQ(select(i, 1, 0).dtype(), DType::i32);
 }
@@ -67,6 +71,20 @@ TEST(Slice, ConcatKeepsEveryBit) {
   for (std::size_t i = 0; i < 12; ++i)
     EXPECT_EQ(std::bit_cast<std::uint32_t>(reference[both.id][i]), std::bit_cast<std::uint32_t>(x[i / 6 * 3 + i % 3]))
         << i;
+}
+
+TEST(Slice, FlipKeepsEveryBitOfAnyNumberOfPlaces) {
+  for (const int places : {1, 2, 3, 4, 31, 32, 33, 100}) {
+    std::vector<float> x = {-0.0f, INFINITY, NAN, 0x1p-149f, -1.5f, -INFINITY};
+    for (int i = 6; i < 100; ++i) x.push_back(static_cast<float>(i));
+    x.resize(static_cast<std::size_t>(places));
+    Tape tape;
+    const Var y = flip(input(tape, Shape{places}, DType::f32), 0);
+    const std::vector<float> got = Reference<float>(tape, 1, {x}, {})[y.id];
+    ASSERT_EQ(got.size(), x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(x[x.size() - 1 - i])) << places << " " << i;
+  }
 }
 
 void expect_error(const std::string& text, const std::function<void()>& call) { EXPECT_EQ(error_of<Error>(call), text); }
@@ -97,6 +115,11 @@ TEST(Slice, WhatDoesNotFitIsRefusedByName) {
   expect_error("pad: -1 and 0 places cannot be added to [batch, 4] (after layer 'gates')", [&] { pad(gates, 1, -1, 0); });
   expect_error("concat: pad: integer operands are only compared, not computed with: convert them to float first; indices are "
                "computed in the data", [&] { concat({i, i}); });
+  expect_error("flip: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
+               [&] { flip(gates, 0); });
+  expect_error("flip: axis -3 does not fit shape [batch, 4] (after layer 'gates')", [&] { flip(gates, -3); });
+  expect_error("flip: integer operands are only compared, not computed with: convert them to float first; indices are "
+               "computed in the data", [&] { flip(i, 1); });
   expect_error("cumsum: along the sample axis of [batch, 4] it couples the samples of a batch (after layer 'gates')",
                [&] { cumsum(gates, 0); });
   expect_error("cumsum: axis 2 does not fit shape [batch, 4] (after layer 'gates')", [&] { cumsum(gates, 2); });

@@ -194,6 +194,31 @@ TYPED_TEST(SpecialValues, CrossEntropy) {  // case 23
   EXPECT_EQ(at(1).first, inf);
 }
 
+TYPED_TEST(SpecialValues, DifferencesOfLogGammasHaveTheirDigits) {
+  using Of = SpecialValues<TypeParam>;
+  const struct {
+    double x, n, value, by_x, by_n;  // by quadruple precision
+  } known[] = {
+      {0.25, 3, -0.35222059358935209, 5.2444444444444445, 1.016990911068179},
+      {7.5, 0.5, 0.99079712430668132, 0.068883993709523209, 2.0156414779556102},
+      {8, 7, 16.666059821673269, 0.65870518370518372, 2.6743466616607936},
+      {9, 9, 22.900470547391638, 0.72169537978361509, 2.862336857739225},
+      {24, 1, 3.1780538303479458, 0.041666666666666664, 3.198742512851974},
+      {1000, 5, 34.548761428155778, 0.0049900299003527047, 6.9122452255491647},
+      {1048576, 50, 693.14834879260013, 4.7682601724364686e-05, 13.862990816963396},
+      {1e+09, 1, 20.72326583694641, 1.0000000000000001e-09, 20.723265837446412},
+      {16, 1e+06, 12815697.718165156, 11.074512729516732, 13.815526057844192}};
+  for (const auto& [x, n, value, by_x, by_n] : known) {
+    const Result got = run<TypeParam>([](auto in) { return log_rising(in[0], in[1]); }, {{x}, {n}});
+    EXPECT_NEAR(got.value[0], value, 4 * Of::digits * (std::abs(value) + n)) << x << " " << n;
+    EXPECT_NEAR(got.gradient[0][0], by_x, 20 * Of::digits * by_x) << x << " " << n;
+    EXPECT_NEAR(got.gradient[1][0], by_n, 4 * Of::digits * (1 + std::abs(by_n))) << x << " " << n;
+  }
+  const Result none = run<TypeParam>([](auto in) { return log_rising(in[0], in[1]); }, {{0.25, 8, 1e30}, {0, 0, 0}});
+  EXPECT_EQ(none.value, (Values{0, 0, 0}));
+  EXPECT_EQ(none.gradient[0], (Values{0, 0, 0}));
+}
+
 TYPED_TEST(SpecialValues, ExponentialsDoNotOverflow) {  // case 24
   using Of = SpecialValues<TypeParam>;
   EXPECT_EQ(Of::value(log_sigmoid, -1000), -1000);

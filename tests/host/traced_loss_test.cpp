@@ -89,6 +89,13 @@ TEST(TracedLoss, WeightsOfSamplesAreToldWhatMakesThemTheLosss) {
   expect_error("weight: shape [batch] is not the loss's [batch, 2]; broadcast(reshape(it, Shape::per_sample({1})), loss.shape()) "
                "makes it so",
                [&] { recorded([](Var, Var it) { return it; }); });
+  expect_error("weight: shape [batch, 2] is not the loss's [batch]; a loss that is not yet a mean, such as "
+               "square(y - target) or softplus(s) - y * s, has such weights",
+               [] {
+                 Tape tape;
+                 const Var x = input(tape, Shape::per_sample({2}), DType::f32);
+                 record_loss(tape, Loss(mse(x, x)).weighted_by(x > 0.0));
+               });
   recorded([](Var loss, Var it) { return broadcast(reshape(it, Shape::per_sample({1})), loss.shape()); });
 }
 

@@ -27,6 +27,7 @@
 #include <gradual/autodiff/ops/erfcx.hpp>
 #include <gradual/autodiff/ops/exp.hpp>
 #include <gradual/autodiff/ops/expm1.hpp>
+#include <gradual/autodiff/ops/flip.hpp>
 #include <gradual/autodiff/ops/floor.hpp>
 #include <gradual/autodiff/ops/flush_subnormal.hpp>
 #include <gradual/autodiff/ops/from_integer.hpp>
@@ -41,6 +42,7 @@
 #include <gradual/autodiff/ops/log.hpp>
 #include <gradual/autodiff/ops/log1p.hpp>
 #include <gradual/autodiff/ops/log_ndtr.hpp>
+#include <gradual/autodiff/ops/log_rising.hpp>
 #include <gradual/autodiff/ops/losses.hpp>
 #include <gradual/autodiff/ops/lookup.hpp>
 #include <gradual/autodiff/ops/matmul.hpp>

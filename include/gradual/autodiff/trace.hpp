@@ -77,11 +77,13 @@ constexpr void check_no_scalars(Tape& tape) {
               "input of each sample, or a frozen parameter that is written between windows");
 }
 
-/// Returns a hint on how to bring a metric or weight to the loss's shape.
-constexpr const char* how_to_make_it(const Shape& shape, const Shape& loss) {
+/// Returns a hint on how to bring a metric or weight to the loss's shape. A weight is not averaged where the loss is a mean.
+constexpr const char* how_to_make_it(const Shape& shape, const Shape& loss, bool weighs) {
   if (shape.rank == 1 && loss.rank == 2)
     return "; broadcast(reshape(it, Shape::per_sample({1})), loss.shape()) makes it so";
   if (loss.rank != 1) return "";
+  if (weighs && shape.rank > 1)
+    return "; a loss that is not yet a mean, such as square(y - target) or softplus(s) - y * s, has such weights";
   return shape.rank == 0 ? "; broadcast(it, Shape::per_sample({})) makes it so" : "; mean_per_sample makes it so";
 }
 
@@ -120,12 +122,12 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
   detail::check_per_sample(tape, "weight", loss.weight);
   if (loss.weight.valid() && !(loss.weight.shape() == loss.value.shape()))
     tape.fail(Message() << "weight: shape " << loss.weight.shape() << " is not the loss's " << loss.value.shape()
-                        << detail::how_to_make_it(loss.weight.shape(), loss.value.shape()));
+                        << detail::how_to_make_it(loss.weight.shape(), loss.value.shape(), true));
   for (int i = 0; i < loss.metric_count; ++i)
     for (const Var v : {loss.metrics[i].value, loss.metrics[i].weight})
       if (v.valid() && !(v.shape() == loss.value.shape()))
         tape.fail(Message() << "metric '" << loss.metrics[i].name.view() << "': shape " << v.shape() << " is not the loss's "
-                            << loss.value.shape() << detail::how_to_make_it(v.shape(), loss.value.shape()));
+                            << loss.value.shape() << detail::how_to_make_it(v.shape(), loss.value.shape(), false));
   if (loss.term.valid() && (loss.term.shape().batched() || loss.term.shape().unit() != 1))
     tape.fail(Message() << "plus: needs one number made of parameters, got " << loss.term.shape());
   detail::check_real(tape, "plus", loss.term);
