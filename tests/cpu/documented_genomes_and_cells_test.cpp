@@ -1,5 +1,5 @@
-// The models of docs/guides/genomes-and-cells.md, with what is known of them: both strands give the same, labels that are not
-// known count nothing, chromosomes are held back as a whole, and kinds of cells lie apart.
+// The models of docs/guides/genomes-and-cells.md and their properties: both strands score the same, unknown labels do not
+// count, chromosomes are held back as a whole, and codes separate kinds of cells but not batches.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -89,7 +89,7 @@ struct Cells {  // counts of genes in cells of several batches, by two numbers t
 };
 using CellsNet = Compiled<Cells, Inputs<f32[Cells::genes], i32>>;
 
-/// Pieces of a genome that have their marks' motifs, on either strand.
+/// Pieces of a genome that contain their marks' motifs, on either strand.
 struct Genome {
   static constexpr std::int64_t pieces = 480;
   std::vector<std::uint8_t> genome = std::vector<std::uint8_t>(pieces * Strands::steps);
@@ -115,7 +115,7 @@ struct Genome {
 
 TEST(GenomesAndCells, EachChromosomeIsHeldBackAndPredictedByTheOthers) {
   const Genome data;
-  const std::vector<std::uint8_t>& genome = data.genome;  // no binding, which clang 14 does not capture
+  const std::vector<std::uint8_t>& genome = data.genome;  // not a structured binding, which clang 14 cannot capture
   const std::vector<std::int64_t>& begin = data.begin;
   const std::vector<std::int32_t>& chromosome = data.chromosome;
   const std::vector<float>& marks = data.marks;
@@ -204,7 +204,7 @@ TEST(GenomesAndCells, KindsOfCellsLieApartAndBatchesDoNot) {
   }});
   EXPECT_GT(history.back().training.metric(CellsNet::metric("kl")), 0.3) << "the code says nothing";
   const std::vector<float> z = trainer.predict(count, batch);
-  const auto distance = [&](const std::vector<std::int32_t>& group) {  // between two groups' means
+  const auto distance = [&](const std::vector<std::int32_t>& group) {  // between the means of two groups
     double sum[2][2]{}, of[2]{};
     for (std::size_t i = 0; i < group.size(); ++i)
       for (std::size_t k = 0; k < 2; ++k) sum[group[i]][k] += z[2 * i + k], of[group[i]] += 0.5;

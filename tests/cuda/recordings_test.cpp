@@ -1,5 +1,5 @@
-// What a stream records and replays: kernels alone, or a library's work too. The twin refuses there what a device would not do,
-// or would do once and not again.
+// What a stream records and replays: kernels alone, or a library's work too. While recording, the twin refuses what a device
+// would not do, or would do once but not replay.
 #include <gradual/cuda.hpp>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Recordings, AreReplayedAsTheyWereMade) {
     const auto add = [&](std::int64_t count) {
       stream.launch(&cuda::add<float, float>, 1, 32, sum, static_cast<const float*>(sum + 1), count);
     };
-    add(0);  // kernels are loaded before they are recorded, as those of sessions
+    add(0);  // kernels are loaded before they are recorded, as in sessions
     cuda::Recording recording;
     int made = 0;
     for (int i = 0; i < 3; ++i)
@@ -50,7 +50,7 @@ TEST(Recordings, TakeNothingThatADeviceWouldNot) {
       try {
         stream.replay(recording, kernels_alone, [&] { f(stream); });
       } catch (const std::logic_error&) {
-        stream.wait();  // which it may again
+        stream.wait();  // which is allowed again
         return true;
       }
       return false;

@@ -16,7 +16,7 @@ namespace gradual {
 
 namespace cuda {
 
-/// Who computes products in these numerics; `gradual/cuda_fast.hpp` has those that are fast.
+/// The class that computes products in these numerics; `gradual/cuda_fast.hpp` has the fast ones.
 template <Numerics How, Precision Used>
 struct ProductsIn {
   static_assert(How != Numerics::fast, "Numerics::fast: include <gradual/cuda_fast.hpp> and link gradual::cuda_fast");
@@ -26,23 +26,23 @@ struct ProductsIn {
 
 }  // namespace cuda
 
-/// Where compiled programs run: an NVIDIA GPU, in canonical order, to the bits of the processor (`Cuda`), or with products
-/// by cuBLASLt and convolutions by cuDNN, whose sums have another order (`Numerics`) and are given operands of this precision.
-/// Outside of a session's two blocks it takes the bytes of one `cuda::Heard` on the device, pinned memory of the host
-/// (`MemoryTable::pinned`, and places for 32 `cuda::Order`), and what these libraries keep for themselves.
+/// The backend that runs compiled programs on an NVIDIA GPU: in canonical order, to the bits of the processor (`Cuda`), or with
+/// products by cuBLASLt and convolutions by cuDNN, which sum in another order (`Numerics`) and round operands to this
+/// precision. Besides a session's two blocks it takes the bytes of one `cuda::Heard` on the device, pinned host memory
+/// (`MemoryTable::pinned`, and places for 32 `cuda::Order`), and what these libraries allocate for themselves.
 template <Numerics How, Precision Used = Precision::float32, Launches Launched = Launches::by_size>
 struct CudaWith {
   using Products = typename cuda::ProductsIn<How, Used>::type;
   using Memory = cuda::Memory;
   static constexpr bool shares_host_memory = false;
 
-  /// Errors: NumericsError where results would not be the processor's, DeviceError where there is no device.
+  /// Errors: NumericsError where results would differ from the processor's, DeviceError where there is no device.
   static void check_numerics() {
     cuda::require_device();
     cuda::check_numerics();
   }
 
-  /// Bytes that could still be taken on the device. Errors: DeviceError.
+  /// Returns the bytes that can still be allocated on the device. Errors: DeviceError.
   static std::int64_t free_memory() { return cuda::free_memory(); }
 
   template <class Program>
@@ -56,13 +56,13 @@ struct CudaWith {
   template <class Program, class F>
   static constexpr void for_held_sums(F) {}
 
-  /// The most samples of a micro-batch whose training step by program `P` is one launch of one cluster; 0: none.
+  /// Returns the most samples of a micro-batch that program `P` trains on in one launch of one cluster; 0: none.
   template <class P>
   static constexpr std::int64_t samples_in_one_launch() {
     if constexpr (Launched == Launches::by_size) return cuda::LaunchesOf<P>::samples();
     else return 0;
   }
-  /// Whether what is left at the end of a window, or the whole of an update, is one launch of one cluster.
+  /// Whether the work at the end of a window, or a whole update, is one launch of one cluster.
   template <class P>
   static constexpr bool ends_in_one_launch() {
     if constexpr (Launched == Launches::by_size && Products::template all_here<P>())
@@ -70,17 +70,17 @@ struct CudaWith {
     else return false;
   }
 
-  /// Bytes of the host's pinned memory, for so many bytes of samples and of losses in a micro-batch.
+  /// Returns the bytes of pinned host memory for so many bytes of samples and of losses in a micro-batch.
   static constexpr std::int64_t pinned_bytes(std::int64_t samples, std::int64_t losses) {
     return cuda::HostPlaces::count * (samples + losses);
   }
 
   class Queue;
-  /// How the kernels of a program, its type forgotten, are launched.
+  /// The type-erased launches of a program's kernels.
   struct Kernels {
     void (*run[phase_count])(Queue&, const StepArguments&);
     void (*run_part)(Queue&, const StepArguments&, const cuda::Losses&);  ///< null where the program has no loss
-    bool all_here;                                                        ///< none is a library's
+    bool all_here;                                                        ///< none of its work is a library's
   };
   template <class Program>
   static constexpr Kernels kernels_of = Queue::template find<Program>();
@@ -96,7 +96,7 @@ struct CudaWith {
       return kernels;
     }
 
-    /// Micro-batches whose samples lie on the device at once.
+    /// The number of micro-batches whose samples are on the device at once.
     static constexpr int places = cuda::HostPlaces::count;
 
     explicit Queue(int threads) : said_(sizeof(Said)) {
@@ -104,10 +104,10 @@ struct CudaWith {
         throw OptionError("Session: " + std::to_string(threads) + " threads on a CUDA device, where .threads must be 1");
       *said() = {};
     }
-    /// What is made while this lives is on the queue's device.
+    /// Returns a scope in which the queue's device is current.
     cuda::OnDevice on_device() const { return cuda::OnDevice(stream_.device()); }
-    /// Gets ready for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most
-    /// bytes of its inputs and of its losses.
+    /// Prepares for other addresses. `capacity`: the most samples of a micro-batch; `samples`, `losses`: the most bytes of its
+    /// inputs and of its losses.
     void plan(std::int64_t capacity, std::int64_t samples, std::int64_t losses) {
       stream_.wait();
       recorded_.clear();
@@ -117,10 +117,10 @@ struct CudaWith {
     }
     std::int64_t pinned_bytes() const { return host_.bytes(); }
 
-    /// As `launch`.
+    /// Runs the kernels of one phase, as `launch` does.
     void run(const Kernels& kernels, Phase which, const StepArguments& a) { kernels.run[static_cast<int>(which)](*this, a); }
-    /// The whole of a micro-batch at once: what is made once a window where it begins one, forward, the copy of its
-    /// losses (as `fetch`) and backward; one launch in any case. Returns what `wait_for` takes.
+    /// Runs a whole micro-batch as one launch: the prologue where it begins a window, forward, the copy of its losses (as
+    /// `fetch`) and backward. Returns the argument for `wait_for`.
     template <class E>
     int run_part(const Kernels& kernels, const StepArguments& a, const E** values, int arrays, std::int64_t unit) {
       cuda::Losses losses = losses_at(values, arrays, unit);
@@ -129,18 +129,18 @@ struct CudaWith {
       return come(values, losses);
     }
 
-    /// `from`: of the host, or of the device behind what the default stream was asked for.
+    /// `from`: host memory, or device memory as it is after the work on the default stream.
     void write(void* to, const void* from, std::int64_t bytes) const {
       behind_others(from);
       stream_.write(to, from, bytes);
     }
-    /// Writes a few bytes that only kernels of programs read: when they are launched next.
+    /// Writes a few bytes that only kernels of programs read, before the next ones run.
     void tell(void* to, const void* host, std::int64_t bytes) {
       if (orders_.take(to, host, bytes)) return;
       give_order({}, false, [](auto begin) { begin(); });
       if (!orders_.take(to, host, bytes)) write(to, host, bytes);
     }
-    /// For sums whose unfinished blocks are kept as rows: here none is.
+    /// For sums whose unfinished blocks are kept as rows: there are none here.
     void sum_held(const Kernels&, int, const StepArguments&, void*) const {}
 
     void read(void* host, const void* from, std::int64_t bytes) const {
@@ -164,8 +164,8 @@ struct CudaWith {
     bool all_finite(const T* values, std::int64_t count) {
       return check_around(values, count, false, [] {}, [] {});
     }
-    /// `work` is asked for before anybody knows, and its kernels leave where something is not finite: the device need
-    /// not wait until the host knows. Products of a library would not leave.
+    /// `work` is queued before the result is known, and its kernels do nothing if a value is not finite, so that the device
+    /// need not wait for the host. Library products would run regardless: with them, `work` waits for the result.
     template <class T, class F>
     bool run_if_finite(const Kernels& kernels, const T* values, std::int64_t count, F work) {
       if (kernels.all_here) return check_around(values, count, false, work, [] {});
@@ -173,7 +173,7 @@ struct CudaWith {
       work();
       return true;
     }
-    /// The same where also the losses of all parts since the window began must be finite, which the host learns `meanwhile`.
+    /// The same where the losses of all parts since the window began must be finite, too; they reach the host in `meanwhile`.
     template <class T, class F, class G>
     bool run_if_finite_with_losses(const T* values, std::int64_t count, F work, G meanwhile) {
       return check_around(values, count, true, work, meanwhile);
@@ -181,19 +181,19 @@ struct CudaWith {
 
     std::byte* stage(std::byte* to) { return host_.stage(stream_, to); }
     void put(std::int64_t at, const void* from, std::int64_t bytes) { host_.put(stream_, at, from, bytes); }
-    /// Bytes [begin, end) of the samples were put together.
+    /// Notes that bytes [begin, end) of the samples were assembled.
     void staged(std::int64_t begin, std::int64_t end) { host_.staged(begin, end); }
-    /// Sends all that was put, or put together. Returns where it lies on the device.
+    /// Sends all samples that were put or assembled. Returns their address on the device.
     std::byte* send() { return host_.send(stream_); }
     void forget_staged() { host_.forget_staged(); }
 
     /// Whether samples lie in the device's own memory. Errors: DataError for another device's.
     bool holds(const void* samples) const { return host_.on_device(samples); }
-    /// Looks at those, behind what the default stream was asked for.
+    /// Checks such samples, after the work on the default stream.
     template <class T>
     void look_at(std::span<const T> values, std::span<const LabelRange> ranges, int input) const {
       const cuda::Stream& copies = host_.copies();
-      const auto find_unfit = [&](auto range) {  // not of bytes: all of them fit
+      const auto find_unfit = [&](auto range) {  // not for bytes: all values fit
         copies.launch(&cuda::find_unfit<T>, cuda::blocks_for(std::ssize(values), 256), 256, values.data(), std::ssize(values),
                       range, &said()->unfit);
       };
@@ -204,18 +204,18 @@ struct CudaWith {
         find_unfit(LabelRange{});
       }
     }
-    /// Whether all that was looked at can be learned from.
+    /// Whether all samples checked since the last call can be learned from.
     bool all_fit() const {
       host_.wait_for_copies();
       return !std::exchange(said()->unfit, false);
     }
-    /// What lies on the device is read and written behind what the default stream was asked for.
+    /// Makes accesses to device memory wait for the work on the default stream.
     void behind_others(const void* at) const {
       if (holds(at)) stream_.wait_for_default(others_);
     }
-    /// Some of the samples that are staged are rows that lie on the device: `gather` puts them together.
+    /// Announces that some of the samples being staged are rows in device memory, which `gather` assembles.
     void leave_to_device() { host_.leave_to_device(stream_); }
-    /// `rows`: on the device, behind `send`.
+    /// Assembles samples from rows in device memory. `rows`: on the device, since `send`.
     void gather(std::byte* to, const void* from, const std::int32_t* rows, std::int64_t count, std::int64_t bytes) const {
       const auto fits = [&](std::size_t word) {
         return (reinterpret_cast<std::uintptr_t>(from) | static_cast<std::uintptr_t>(bytes)) % word == 0;
@@ -248,9 +248,9 @@ struct CudaWith {
       cuda::Recording recording;
     };
     template <class Program, Phase Which>
-    static constexpr char key = 0;  // its address tells one program's phase from another's
+    static constexpr char key = 0;  // its address identifies a phase of a program
     template <class Program>
-    static constexpr char whole = 0;  // and those of all of a micro-batch
+    static constexpr char whole = 0;  // and the whole of a micro-batch
 
     template <class Program, Phase Which>
     static void run_phase(Queue& queue, const StepArguments& a) {
@@ -285,14 +285,14 @@ struct CudaWith {
     }
 
     static cuda::Step step_of(const StepArguments& a) { return {a.batch, a.begin, a.first, a.last, false, a.random}; }
-    /// Launches a program's kernels, behind their orders and the work that they depend on: the first time one after another,
-    /// the second time to record them, and then as a replay.
+    /// Launches a program's kernels, after their orders and the work that they depend on: the first time one by one, the second
+    /// time as a new recording, and then as a replay.
     template <class Work>
     void launch(const StepArguments& a, const char* wanted, int variant, bool kernels_alone, Work work, bool begins = false) {
-      const cuda::OnDevice here(stream_.device());  // a library's work, too
+      const cuda::OnDevice here(stream_.device());  // for library work, too
       const cuda::Launch launch{stream_, a, orders_.step(), capacity_};
       const int check = to_check_.count == 0 ? 0 : to_check_.losses ? 2 : 1;
-      const int brings = host_.few().bytes > 0 ? 1 + host_.current() : 0;  // from the one place or the other
+      const int brings = host_.few().bytes > 0 ? 1 + host_.current() : 0;  // which place samples are brought from; 0: none
       Recorded& recorded = recorded_as(wanted, (variant * 3 + check) * (1 + places) + brings);
       give_order(step_of(a), begins, [&](auto begin) {
         const auto all = [&] {
@@ -336,7 +336,7 @@ struct CudaWith {
       return host_.current();
     }
 
-    /// Whether values are finite: what `work` asks for is done behind the check, by kernels that leave where it fails.
+    /// Whether values are finite. The work of `work` runs after the check, in kernels that do nothing where that fails.
     template <class T, class F, class G>
     bool check_around(const T* values, std::int64_t count, bool losses, F work, G meanwhile) {
       {
@@ -364,21 +364,21 @@ struct CudaWith {
                      reinterpret_cast<Word*>(to), count, width);
     }
 
-    /// What kernels say to the host.
+    /// What kernels report to the host.
     struct Said {
       std::int64_t failed = 0;  ///< the number of the last check that failed
-      bool unfit = false;       ///< a sample that was looked at
+      bool unfit = false;       ///< a checked sample is unfit
     };
     Said* said() const { return reinterpret_cast<Said*>(said_.data()); }
 
-    std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: the check on which kernels depend; 0: on none
-    cuda::Check to_check_;  // before kernels that are launched next
+    std::int64_t capacity_ = 1, check_ = 0, guard_ = 0;  // guard_: the check on which kernels depend; 0: none
+    cuda::Check to_check_;  // to be made before the next kernels
     Products products_;
     cuda::Pinned said_;
     cuda::Orders orders_;
     cuda::HostPlaces host_;
     cuda::Event checked_;
-    mutable cuda::Event others_;  // what they have asked for
+    mutable cuda::Event others_;  // the work on the default stream
     std::vector<Recorded> recorded_;
     cuda::Stream stream_;
   };

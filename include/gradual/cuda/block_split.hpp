@@ -8,27 +8,27 @@
 
 namespace gradual::cuda {
 
-/// Sums over the batch whose blocks may be summed side by side first, where what they sum to is too little to keep a GPU
-/// busy, and added in their order then.
+/// How sums over the batch are split into blocks that are summed side by side and then added in order, where the results are
+/// too few to keep a GPU busy.
 struct BlockSplit {
   std::int64_t chains = 0;     ///< of each block
   std::int64_t positions = 1;  ///< of one sample
   std::int64_t chain_bytes = 4;
-  std::int64_t most_chains = 0;  ///< where there are more, nothing is gained
+  std::int64_t most_chains = 0;  ///< beyond which nothing is gained
 
-  /// In how many blocks a micro-batch of `capacity` samples can lie; 0 where they are not summed side by side.
+  /// Returns the most blocks that a micro-batch of `capacity` samples touches; 0 where they are not summed side by side.
   constexpr std::int64_t blocks(std::int64_t capacity) const {
     if (chains > most_chains || chains == 0 || positions == 0) return 0;
     const std::int64_t countable = (std::int64_t{1} << 61) / positions / (chains * chain_bytes);
     const std::int64_t most = block_number((capacity < countable ? capacity : countable) * positions - 1, positions) + 2;
     return most < 4 ? 0 : most;
   }
-  /// Of all chains.
+  /// Returns the bytes of all chains.
   constexpr std::int64_t bytes(std::int64_t capacity) const { return aligned(blocks(capacity) * chains * chain_bytes); }
 };
 
-/// That of kernel group `g` of program P, a loop that reduces over the batch: its columns have chains for each sum, and
-/// multiprocessors take 32 of them.
+/// Returns the split of kernel group `g` of program P, a loop that reduces over the batch: its columns have a chain for each
+/// sum, and each multiprocessor takes 32 of them.
 template <class P>
 constexpr BlockSplit column_split(int g) {
   const Group& group = P::schedule.groups[g];
@@ -44,10 +44,10 @@ constexpr BlockSplit column_split(int g) {
   return split;
 }
 
-/// The limit for products: their chains are kept within half of their operands.
+/// The limit for products: their chains take at most half as much memory as their operands.
 inline constexpr std::int64_t most_products_in_blocks = 128 * 128;
 
-/// That of a product over samples, or of a convolution's: its result has a chain for each element.
+/// Returns the split of a product over samples, or of a convolution's: its result has a chain for each element.
 template <class P>
 constexpr BlockSplit contraction_split(int node) {
   const Node& sum = P::graph.nodes[node];
@@ -55,8 +55,8 @@ constexpr BlockSplit contraction_split(int node) {
   return {sum.shape.unit(), summed_positions(P::graph.nodes, sum), wide ? 8 : 4, most_products_in_blocks};
 }
 
-/// Bytes of workspace that the sums of a program need for micro-batches of `capacity`; `here(node)`: whether the kernels here
-/// compute the product or convolution of a node.
+/// Returns the bytes of workspace that a program's sums need for micro-batches of `capacity`. `here(node)`: whether the kernels
+/// here compute the product or convolution of a node.
 template <class P, class F>
 constexpr std::int64_t split_workspace(std::int64_t capacity, F here) {
   std::int64_t most = 0;

@@ -5,8 +5,8 @@
 
 namespace gradual::cuda {
 
-/// The work of kernel groups, in multiply-adds of products; an element of a loop, or of a gather, counts two, as do
-/// 32 indices among which a thread of a scatter looks for its row.
+/// The work of kernel groups, in multiply-adds of products; an element of a loop or a gather counts two, as do 32 indices that
+/// a thread of a scatter searches for its row.
 struct Work {
   std::int64_t once = 0, of_sample = 0;
   int kernels = 0;
@@ -35,11 +35,11 @@ constexpr Work work_of_groups(int begin, int end) {
   return work;
 }
 
-/// What a cluster of blocks may be given for each launch that it saves. On an H200 a step of 64-128-10 took 59 µs instead of 66
-/// with 64 samples, one of 64-64-64-64-64-10 173 instead of 166 with 256.
+/// The work that a cluster of blocks may be given for each launch that it saves. On an H200 a step of 64-128-10 took 59 µs
+/// instead of 66 with 64 samples, one of 64-64-64-64-64-10 173 instead of 166 with 256.
 inline constexpr std::int64_t work_worth_a_launch = 3 << 17;
 
-/// The most samples for which one cluster computes such work no slower than a launch for each kernel; 0: for none.
+/// Returns the most samples for which one cluster does this work no slower than a launch for each kernel; 0: none.
 constexpr std::int64_t samples_in_one_cluster(const Work& work) {
   const std::int64_t left = work_worth_a_launch * (work.kernels - 1) - work.once;
   if (work.kernels < 2 || left < 0) return 0;

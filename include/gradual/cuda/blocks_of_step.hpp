@@ -4,7 +4,7 @@
 
 namespace gradual::cuda {
 
-/// After so many positions a window's blocks begin anew: whole samples that share one, or a sample that has several.
+/// The period after which a window's blocks start afresh: whole samples that share one block, or a sample that has several.
 struct BlockPeriod {
   std::int64_t positions, blocks;
   GRADUAL_DEVICE explicit BlockPeriod(std::int64_t of_sample)
@@ -12,9 +12,9 @@ struct BlockPeriod {
         blocks((positions + canonical_block - 1) / canonical_block) {}
 };
 
-/// The blocks in which a micro-batch lies, for what has so many positions in each sample.
+/// The blocks that a micro-batch touches, for a sum of `positions` positions in each sample.
 struct BlocksOfStep {
-  std::int64_t count, closed;  ///< of these, which are the first
+  std::int64_t count, closed;  ///< number of blocks, and of closed ones, which come first
 
   GRADUAL_DEVICE BlocksOfStep(const Step& step, std::int64_t positions)
       : period_(positions), begin_(step.begin * positions), end_(begin_ + positions * step.batch) {
@@ -23,7 +23,7 @@ struct BlocksOfStep {
     closed = step.last || block_end(end_ - 1, positions) == end_ ? count : count - 1;
   }
 
-  /// Rows [begin, end) of the micro-batch; `goes_on`: its block was begun by an earlier one.
+  /// A block's rows [begin, end) of the micro-batch; `goes_on`: an earlier one began the block.
   struct Rows {
     std::int64_t begin, end;
     bool goes_on;
@@ -42,8 +42,8 @@ struct BlocksOfStep {
   std::int64_t begin_, end_, first_;
 };
 
-/// What `BlockPieces` are cut into: at most `Most` positions, counted from where the micro-batch begins. Each follows from the
-/// one before, without a division, which a GPU has no unit for.
+/// Parts of `BlockPieces`, of at most `Most` positions, counted from the start of the micro-batch. Each follows from the one
+/// before without a division, for which a GPU has no unit.
 template <int Most>
 class BlockParts {
  public:
@@ -92,8 +92,8 @@ struct TotalsTile {
     Cell tile[rows][columns];
   };
 
-  /// In the first warp, total += `count` chains of type T, from `chain` on, `stride` apart; all threads of the block. `sums`:
-  /// whether this lane has one.
+  /// In the first warp, total += `count` chains of type T, from `chain` on, `stride` apart. All threads of the block must call
+  /// it. `sums`: whether this lane has a sum.
   template <class T, class W>
   GRADUAL_DEVICE static void add(W& total, const Cell* chain, std::int64_t count, std::int64_t stride, bool sums,
                                  Shared& shared) {

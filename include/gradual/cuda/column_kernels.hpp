@@ -5,8 +5,8 @@
 
 namespace gradual::cuda {
 
-/// How sums over the batch are shared out: a block of at most so many threads computes tiles of rows × columns, whose
-/// columns are then summed by one warp.
+/// How sums over the batch are divided: a block of at most `Threads` threads computes tiles of rows × columns, whose columns
+/// are then summed by one warp.
 template <class Body, int Threads = 1024, int Each = elements_at_once<Body>>
 struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size * Each> {
   using Loop = Body;
@@ -17,7 +17,7 @@ struct ColumnTile : ReductionTile<Body, is_batch_reduced, Threads / warp_size * 
 
 namespace detail {
 
-/// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in their order; all threads of the block.
+/// Adds rows [at, stop) of a micro-batch to the chains of a tile's columns, in order; all threads of the block must call it.
 template <class Tile, class Body>
 GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& step, typename Tile::Shared& shared,
                              std::int64_t at, std::int64_t stop, std::int64_t c, LaneSink<Body>& chain) {
@@ -66,8 +66,8 @@ struct ChainSink : LaneSink<Body> {
 
 }  // namespace detail
 
-/// Sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows, added to the total
-/// in their order.
+/// Computes sums over the batch in blocks of `canonical_block` positions, each a chain in the order of rows; chains are added
+/// to the total in order.
 template <class Tile, class Body = typename Tile::Loop>
 GRADUAL_DEVICE void sum_columns(const LoopMemory<Body::slots>& memory, const Step& step,
                                 typename Tile::Shared& shared) {
@@ -106,9 +106,9 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_kernel(LoopMemory<Body:
   if (!step->skipped) sum_columns<ColumnTile<Body>>(memory, *step, shared);
 }
 
-/// The same sums in two steps, where columns are too few for a GPU. First the chain of each block in which the micro-batch
-/// lies, side by side: a thread block for each tile of columns and each block of rows. `chains`: by sum, block (of `most`)
-/// and column.
+/// The same sums in two steps, where columns are too few to fill a GPU. First, the chains of all blocks that the micro-batch
+/// touches are computed side by side: a thread block for each tile of columns and each block of rows. `chains`: by sum, block
+/// (of `most`) and column.
 template <class Body>
 GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
     LoopMemory<Body::slots> memory, typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {
@@ -133,7 +133,7 @@ GRADUAL_KERNEL_OF(ColumnTile<Body>::threads) void column_blocks_kernel(
   }
 }
 
-/// The same where these chains are enough to keep a GPU busy, a thread for each: nobody waits for others.
+/// The same where these chains are enough to keep a GPU busy: a thread for each, so that none waits for others.
 template <class Body>
 GRADUAL_KERNEL_OF(map_threads) void column_chains_kernel(LoopMemory<Body::slots> memory,
                                                          typename ColumnTile<Body>::Cell* chains, std::int64_t most,
@@ -169,7 +169,7 @@ GRADUAL_KERNEL_OF(map_threads) void column_chains_kernel(LoopMemory<Body::slots>
   }
 }
 
-/// Then those of closed blocks are added to the totals in their order: a block of threads for each tile of columns.
+/// Then the chains of closed blocks are added to the totals in order: a thread block for each tile of columns.
 template <class Body>
 GRADUAL_KERNEL_OF(TotalsTile<typename ColumnTile<Body>::Cell>::threads) void column_totals_kernel(
     LoopMemory<Body::slots> memory, const typename ColumnTile<Body>::Cell* chains, std::int64_t most, const Step* step) {

@@ -6,18 +6,18 @@
 
 namespace gradual::cuda {
 
-/// C[i, j] = Σₗ A(i, l)·B(l, j) for each of a stack of matrices, or its part of a window where l runs over the batch.
-/// W: what closed blocks are added to; C: what results are kept as, which are rounded once.
+/// C[i, j] = Σₗ A(i, l)·B(l, j) for each of a stack of matrices, or a micro-batch's part of a window where l runs over the
+/// batch. W: the type of totals, to which closed blocks are added; C: the type of stored results, which are rounded once.
 template <class T, class A, class B, class W = T, class C = W>
 struct Contraction {
   A a;  ///< by row and step
   B b;  ///< by column and step
   C* c;
   T* chain;                     ///< the unfinished block of a window; null where there is none
-  std::int64_t m, n, k, stack;  ///< where `over` is the batch's extent, for each sample
+  std::int64_t m, n, k, stack;  ///< the extent that `over` names is that of one sample
   static constexpr bool wide = sizeof(T) > 4 || sizeof(W) > 4;  ///< in chains or sums
   static constexpr bool convolves = requires(A of) { of.form; };    ///< images
-  /// Whether its type knows how many rows and columns results have, as that of a convolution in a compiled program does.
+  /// Whether its type tells how many rows and columns results have, like that of a convolution in a compiled program.
   static constexpr bool sized = requires { decltype(A::form)::get(); };
   static constexpr std::int64_t rows() requires sized { return A{}.extent(); }
   static constexpr std::int64_t columns() requires sized { return B{}.extent(); }
@@ -28,9 +28,9 @@ struct Contraction {
 template <int Rows, int Columns, int Each>
 struct ContractionTile {
   static constexpr int rows = Rows, columns = Columns, each = Each;
-  static constexpr int depth = Rows + Columns > 64 ? 16 : 32;  ///< steps of a slab; a small tile waits for few of them
+  static constexpr int depth = Rows + Columns > 64 ? 16 : 32;  ///< steps of a slab; more for small tiles, to wait less often
   static constexpr int threads = Rows / Each * (Columns / Each);
-  /// So many at once on a multiprocessor, as registers allow for `bytes` of a chain and its total, and for places in images.
+  /// Returns how many blocks a multiprocessor runs at once: registers hold `bytes` per chain and total, and places in images.
   static constexpr int blocks(std::size_t bytes, bool convolves) {
     const std::size_t kept = Each * Each * bytes / 4;
     return kept >= 64 ? 1 : kept > 8 || convolves ? 2 : 3;
@@ -44,8 +44,8 @@ struct ContractionTile {
     Slab<T> slabs[2];  ///< one is written while the other is multiplied
   };
 
-  // On each side a thread's outputs are groups of neighbours, with those of all other threads between them. A warp is 4 × 8
-  // threads: where eight of them read shared memory at once, they meet all of its banks, or one place.
+  // Along each side a thread's outputs are groups of neighbours, with those of all other threads in between. A warp is 4 × 8
+  // threads: when eight of them read shared memory at once, they access each of its banks once, or all one place.
   static constexpr int group = Each < 4 ? Each : 4, across = Columns / Each;
   static constexpr int lanes_across = across < 8 ? across : 8, warps_across = across / lanes_across;
   static_assert(across % lanes_across == 0 && Rows / Each % (warp_size / lanes_across) == 0);
@@ -63,7 +63,7 @@ struct ContractionTile {
 
 namespace detail {
 
-/// So many of rows, columns or steps.
+/// A range of rows, columns or steps, `most` at most.
 struct Span {
   std::int64_t begin;
   int count;
@@ -71,14 +71,14 @@ struct Span {
       : begin(first), count(end - first < most ? static_cast<int>(end - first) : most) {}
 };
 
-/// A slab of one operand on its way to shared memory: the fours of neighbours that a thread carries.
+/// A slab of one operand on its way to shared memory: the fours of neighbours that one thread carries.
 template <class Tile, int Extent, class E>
 class CarriedSlab {
   using Four = Neighbours<E, 4>;
   static constexpr int fours = Extent * Tile::depth / 4, each = (fours + Tile::threads - 1) / Tile::threads;
 
  public:
-  /// Reads elements (i, l) from memory, and `outside` for those that a slab is filled up with.
+  /// Reads elements (i, l) from memory; `outside` fills up the slab.
   template <class Source>
   GRADUAL_DEVICE void read(const Source& source, std::int64_t matrix, Span i, Span l, E outside) {
     const bool along_l = source.along_depth();
@@ -106,7 +106,7 @@ class CarriedSlab {
   }
 
  private:
-  /// Where the first element of a thread's n-th four lies; neighbouring threads take neighbours.
+  /// The place of the first element of a thread's n-th four; neighbouring threads take neighbouring fours.
   struct Place {
     int i, l;
     bool exists;
@@ -131,7 +131,7 @@ class CarriedSlab {
   Four fours_[each];
 };
 
-/// f(i, j) for all outputs of a thread, as constants: only so do arrays of them live in registers.
+/// Calls f(i, j) for all outputs of a thread, unrolled into constants: only then are arrays of outputs kept in registers.
 template <int Each, class F>
 GRADUAL_DEVICE void for_outputs(F f) {
   GRADUAL_UNROLL(8)
@@ -141,7 +141,7 @@ GRADUAL_DEVICE void for_outputs(F f) {
   }
 }
 
-/// chain += Σ over so many steps of a slab, and those up to the next multiple of `at_once`, in their order.
+/// chain += Σ over `steps` steps of a slab, and those up to the next multiple of `at_once`, in order.
 template <class Tile, class T>
 GRADUAL_DEVICE void multiply_slab(const typename Tile::template Slab<T>& slab, int steps,
                                   T (&chain)[Tile::each][Tile::each]) {
@@ -216,8 +216,8 @@ class TileProducts {
  public:
   GRADUAL_DEVICE TileProducts(const Product& p, typename Tile::template Shared<T>& shared) : p_(p), shared_(shared) {}
 
-  /// For each of `parts` of the steps: before(part), chain += Σ over its steps in their order, after(part); all threads of the
-  /// block. While one is multiplied, the next one is read.
+  /// For each of `parts` of the steps: before(part), chain += Σ over its steps in order, after(part). While one part is
+  /// multiplied, the next one is read. All threads of the block must call it.
   template <class Before, class After>
   GRADUAL_DEVICE void add(T (&chain)[Tile::each][Tile::each], const TileOfResults<Tile>& tile, BlockParts<Tile::depth> parts,
                           Before before, After after) {
@@ -230,7 +230,7 @@ class TileProducts {
       const bool goes_on = parts.any();
       if (goes_on) {
         const Span steps(next.begin, next.end, Tile::depth);
-        a.read(p_.a, tile.matrix, tile.rows, steps, A(-0.f));  // -0 · +0 changes no chain, be it -0
+        a.read(p_.a, tile.matrix, tile.rows, steps, A(-0.f));  // adding -0 · +0 changes no chain, not even -0
         b.read(p_.b, tile.matrix, tile.columns, steps, B(0.f));
       }
       if (now.count() > 0) {
@@ -239,7 +239,7 @@ class TileProducts {
         after(now);
       }
       if (!goes_on) return;
-      turn_ ^= 1;  // since the last barrier nobody reads that one any more
+      turn_ ^= 1;  // no thread has read that one since the last barrier
       a.write(shared_.slabs[turn_].a, p_.a.along_depth());
       b.write(shared_.slabs[turn_].b, p_.b.along_depth());
       barrier();
@@ -255,8 +255,8 @@ class TileProducts {
 
 }  // namespace detail
 
-/// All matrix products: each block of `canonical_block` steps is a chain from +0, added to the total in their order. A
-/// product is a window of one sample whose positions are its k.
+/// Computes any matrix product: each block of `canonical_block` steps is a chain from +0, and chains are added to the total in
+/// order. A plain product is a window of one sample whose positions are its k.
 template <class Tile, class T, class A, class B, class W, class C>
 GRADUAL_DEVICE void contract(const Contraction<T, A, B, W, C>& p, const Step& step,
                              typename Tile::template Shared<T>& shared) {
@@ -298,8 +298,8 @@ void contraction_kernel(Contraction<T, A, B, W, C> p, const Step* step) {
   if (!step->skipped) contract<Tile>(p, *step, shared);
 }
 
-/// A product over samples in two steps, where its result is too small for a GPU. First the chain of each block in which the
-/// micro-batch lies, side by side, into `chains`, block by block.
+/// A product over samples in two steps, where its result is too small to fill a GPU. First, the chains of all blocks that the
+/// micro-batch touches are computed side by side, into `chains`, block by block.
 template <class Tile, class T, class A, class B, class W>
 GRADUAL_KERNEL_OF(Tile::threads, Tile::blocks(sizeof(T), Contraction<T, A, B, W>::convolves))
 void contraction_blocks_kernel(Contraction<T, A, B, W> p, T* chains, const Step* step) {
@@ -322,7 +322,7 @@ void contraction_blocks_kernel(Contraction<T, A, B, W> p, T* chains, const Step*
   }
 }
 
-/// Then those of closed blocks are added to the totals in their order. `open`: where an unfinished one is kept, or null.
+/// Then the chains of closed blocks are added to the totals in order. `open`: where an unfinished one is kept, or null.
 template <class T, class W>
 GRADUAL_KERNEL_OF(TotalsTile<T>::threads) void contraction_totals_kernel(W* totals, T* open, const T* chains,
                                                                          std::int64_t outputs, std::int64_t positions,

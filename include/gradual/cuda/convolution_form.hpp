@@ -5,13 +5,13 @@
 
 namespace gradual::cuda {
 
-/// What of a convolution is asked for, from the other two: outputs (forward), the adjoint of images (data gradient) or that
-/// of weights (filter gradient).
+/// The part of a convolution that is computed from the other two: outputs (forward), the adjoint of images (data gradient) or
+/// that of weights (filter gradient).
 enum class ConvolutionPart : unsigned char { outputs, images, weights };
 
-/// A convolution of `images` images, unflipped and without spreads, with as many zeros before an image as after it, and in
-/// one group where weights are asked for. All are of one type, stored plane after plane and row after row, and sums are of
-/// floats. `adds`: to what the result holds.
+/// A convolution of `images` images, unflipped and without spreads, with as many zeros before an image as after it, and in one
+/// group where weights are computed. All operands have one type and are stored plane after plane and row after row; sums are
+/// floats. `adds`: the result is added to what is there.
 struct ConvolutionForm {
   Convolution of;
   ConvolutionPart part = ConvolutionPart::outputs;

@@ -13,7 +13,7 @@
 
 namespace gradual::cuda {
 
-/// Errors: DeviceError naming the call and cuDNN's own words.
+/// Errors: DeviceError with the call and cuDNN's own message.
 inline void check(cudnnStatus_t status, const char* call) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   char why[256] = "";
@@ -40,7 +40,7 @@ constexpr cudnnBackendAttributeType_t cudnn_type_of() {
 
 }  // namespace detail
 
-/// An object of cuDNN, which is told its attributes and then made final.
+/// A cuDNN descriptor, whose attributes are set before it is finalized.
 class CudnnDescriptor {
  public:
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type) {
@@ -63,7 +63,7 @@ class CudnnDescriptor {
     return set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other.at_);
   }
   void finish() { check(cudnnBackendFinalize(at_), "cudnnBackendFinalize"); }
-  /// False where cuDNN or the device cannot do what was asked for.
+  /// Returns false where cuDNN or the device does not support what was asked for.
   bool finish_if_supported() {
     const cudnnStatus_t status = cudnnBackendFinalize(at_);
     if (CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED) return false;
@@ -71,14 +71,14 @@ class CudnnDescriptor {
     return true;
   }
 
-  /// At most as many values as there is room for.
+  /// Returns at most `room` values.
   template <class T>
   std::vector<T> get(cudnnBackendAttributeName_t name, std::int64_t room) const {
     std::vector<T> values(static_cast<std::size_t>(room));
     values.resize(get(name, detail::cudnn_type_of<T>(), room, values.data()));
     return values;
   }
-  /// Into descriptors of the right type.
+  /// Reads into descriptors of the right type; drops those that get no value.
   void get(cudnnBackendAttributeName_t name, std::vector<CudnnDescriptor>& others) const {
     std::vector<cudnnBackendDescriptor_t> at;
     for (const CudnnDescriptor& other : others) at.push_back(other.at_);

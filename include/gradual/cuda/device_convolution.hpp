@@ -9,16 +9,16 @@
 
 namespace gradual::cuda {
 
-/// A convolution with the engine that was chosen for it.
+/// A convolution with the engine chosen for it.
 struct LibraryConvolution {
   CudnnDescriptor configuration, plan;
 };
 
-/// cuDNN, through its graphs of one operation. Errors: DeviceError when it is made.
+/// cuDNN, through graphs of one operation. Errors: DeviceError from the constructor.
 class ConvolutionLibrary {
  public:
-  /// `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing where no engine fits. Errors:
-  /// DeviceError.
+  /// Returns the convolution with an engine for it; nothing where none fits. `alignment`: of all operands, in bytes;
+  /// `workspace`: the most bytes of it. Errors: DeviceError.
   std::optional<LibraryConvolution> find(const ConvolutionForm& form, std::int64_t alignment,
                                          std::int64_t workspace) const {
     const CudnnDescriptor operation = operation_of(form, alignment);
@@ -44,7 +44,7 @@ class ConvolutionLibrary {
     return {};
   }
 
-  /// Asks the stream for it; may be recorded.
+  /// Queues the convolution on the stream; may be recorded.
   void run(const LibraryConvolution& found, const Stream& stream, void* images, void* weights, void* outputs,
            void* workspace) const {
     check(cudnnSetStream(handle_.get(), stream.handle()), "cudnnSetStream");
@@ -65,7 +65,7 @@ class ConvolutionLibrary {
 
   static constexpr std::int64_t id_of_images = 1, id_of_weights = 2, id_of_outputs = 3;
 
-  /// What cuDNN calls an operation and its attributes.
+  /// cuDNN's names for an operation and its attributes.
   struct Names {
     cudnnBackendDescriptorType_t operation;
     cudnnBackendAttributeName_t walk, images, weights, outputs, alpha, beta;
@@ -127,8 +127,8 @@ class ConvolutionLibrary {
     return operation;
   }
 
-  /// Whether an engine sums products in floats, in some order that is the same in each run, and rounds operands to no less
-  /// than TF32 where that much is allowed.
+  /// Whether an engine sums products as floats, in an order that is the same in each run, and rounds operands to TF32 at the
+  /// coarsest, and only where that is allowed.
   static bool keeps_bound(const CudnnDescriptor& configuration, const ConvolutionForm& form) {
     std::vector<CudnnDescriptor> engine;
     engine.emplace_back(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -141,7 +141,7 @@ class ConvolutionLibrary {
           if (exact) return false;
           break;
         case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: break;
-        default: return false;  // Fourier's or Winograd's transforms, operands or sums of 16 bits, orders that change
+        default: return false;  // Fourier or Winograd transforms, 16-bit operands or sums, varying orders
       }
     return true;
   }

@@ -7,7 +7,7 @@
 
 namespace gradual::cuda {
 
-/// What can be done about an error; empty where that depends.
+/// Returns what can be done about an error; empty where that depends on circumstances.
 constexpr const char* remedy(cudaError_t status) {
   switch (status) {
     case cudaErrorNoDevice: return "; `nvidia-smi -L` lists devices, of which CUDA_VISIBLE_DEVICES may hide some";
@@ -20,14 +20,14 @@ constexpr const char* remedy(cudaError_t status) {
   }
 }
 
-/// Errors: DeviceError naming the call, CUDA's own name and words for what failed, and a remedy where one is known.
+/// Errors: DeviceError with the call, CUDA's own name and description of the error, and a remedy where one is known.
 inline void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // an error that can be lived with is not reported again
+  cudaGetLastError();  // so that a recoverable error is not reported again
   throw DeviceError(std::string(call) + ": " + cudaGetErrorName(status) + ", " + cudaGetErrorString(status) + remedy(status));
 }
 
-/// Devices to run on.
+/// Returns the number of devices; 0 where CUDA cannot count them.
 inline int device_count() {
   int count = 0;
   const bool counted = cudaGetDeviceCount(&count) == cudaSuccess;
@@ -35,7 +35,7 @@ inline int device_count() {
   return counted ? count : 0;
 }
 inline bool device_found() { return device_count() > 0; }
-/// Errors: DeviceError saying why there is none.
+/// Errors: DeviceError with the reason why there is no device.
 inline void require_device() {
   int count = 0;
   check(cudaGetDeviceCount(&count), "gradual: no CUDA device found");

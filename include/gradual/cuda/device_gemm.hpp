@@ -9,23 +9,23 @@
 
 namespace gradual::cuda {
 
-/// Errors: DeviceError naming the call and cuBLASLt's own word.
+/// Errors: DeviceError with the call and cuBLASLt's name of the error.
 inline void check(cublasStatus_t status, const char* call) {
   if (status != CUBLAS_STATUS_SUCCESS) throw DeviceError(std::string(call) + ": " + cublasLtGetStatusName(status));
 }
 
-/// A product with the algorithm that was chosen for it.
+/// A product with the algorithm chosen for it.
 struct Gemm {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t a, b, d;
   cublasLtMatmulAlgo_t algorithm;
 };
 
-/// cuBLASLt. What it allocates on the device for itself, it does when this is made. Errors: DeviceError then.
+/// cuBLASLt. It allocates its own memory on the device when it is made. Errors: DeviceError from the constructor.
 class GemmLibrary {
  public:
-  /// `bias`: where it is asked for; `alignment`: of all operands, in bytes; `workspace`: most bytes of it. Nothing
-  /// where no algorithm fits. Errors: DeviceError.
+  /// Returns the product with an algorithm for it; nothing where none fits. `bias`: where the epilogue adds one; `alignment`:
+  /// of all operands, in bytes; `workspace`: the most bytes of it. Errors: DeviceError.
   std::optional<Gemm> find(const GemmForm& form, const float* bias, std::int64_t alignment,
                            std::int64_t workspace) const {
     Gemm gemm{};
@@ -49,7 +49,7 @@ class GemmLibrary {
             "cublasLtMatmulPreferenceSetAttribute");
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(workspace));
-    if (is_small(form.result))  // parts of a sum are not rounded to 16 bits before they are added
+    if (is_small(form.result))  // partial sums are not rounded to 16 bits before they are added
       prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (const auto operand : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
@@ -66,7 +66,7 @@ class GemmLibrary {
     return gemm;
   }
 
-  /// Asks the stream for it; may be recorded.
+  /// Queues the product on the stream; may be recorded.
   void run(const Gemm& gemm, const Stream& stream, const void* a, const void* b, float beta, void* d, void* workspace,
            std::int64_t bytes) const {
     const float alpha = 1;

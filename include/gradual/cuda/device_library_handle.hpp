@@ -8,8 +8,8 @@
 
 namespace gradual::cuda {
 
-/// A library's handle on the current device. To destroy one is to wait for the device, which would break what other threads
-/// record: it is kept, and the next one on that device takes it.
+/// A library's handle on the current device. Destroying a handle waits for the device, which would break recordings of other
+/// threads: so handles are kept, to be reused on their device.
 template <class Handle, Handle (*Create)()>
 class LibraryHandle {
  public:
@@ -23,7 +23,7 @@ class LibraryHandle {
       unused().erase(kept);
     } else {
       static std::size_t made = 0;
-      unused().reserve(++made);  // so that none has to ask for memory when it is given back
+      unused().reserve(++made);  // so that giving one back allocates nothing
       handle_ = Create();
     }
   }
@@ -42,7 +42,7 @@ class LibraryHandle {
     return all;
   }
   static std::vector<std::pair<int, Handle>>& unused() {
-    static auto* const handles = new std::vector<std::pair<int, Handle>>;  // what is destroyed last may still give one back
+    static auto* const handles = new std::vector<std::pair<int, Handle>>;  // never destroyed, for late destructors
     return *handles;
   }
 

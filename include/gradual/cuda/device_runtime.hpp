@@ -12,7 +12,7 @@
 
 namespace gradual::cuda {
 
-/// While it lives, what is allocated, copied and launched is so on one of several devices.
+/// A scope in which device `index` is current: allocations, copies and launches are made on it.
 class OnDevice {
  public:
   /// Errors: DeviceError.
@@ -28,18 +28,18 @@ class OnDevice {
   }
 
  private:
-  int before_ = 0;  ///< −1: the same
+  int before_ = 0;  ///< the device to return to; −1: `index` was current
 };
 
-/// Bytes of the device that nobody holds. Errors: DeviceError.
+/// Returns the free bytes of device memory. Errors: DeviceError.
 inline std::int64_t free_memory() {
   std::size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
   return static_cast<std::int64_t>(free);
 }
 
-/// One piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free; DeviceError for
-/// what has other causes.
+/// A piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free; DeviceError for
+/// failures with other causes.
 class Memory {
  public:
   Memory() = default;
@@ -62,7 +62,7 @@ class Memory {
   }
   Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
-    const Memory before(std::move(*this));  // what is moved to itself is left empty, as a vector is
+    const Memory before(std::move(*this));  // a self-move leaves it empty, as with a vector
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     return *this;
@@ -74,11 +74,11 @@ class Memory {
 
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   std::int64_t size() const { return bytes_; }
-  /// Bytes of all pieces that there are.
+  /// Returns the bytes of all live pieces.
   static std::int64_t held() { return held_; }
 
  private:
-  /// By a stream of its own: to wait for the whole device would break what other threads record.
+  /// Zeroes memory on a stream of its own: waiting for the whole device would break recordings of other threads.
   static cudaError_t cleared(void* data, std::size_t size) {
     cudaStream_t stream = nullptr;
     cudaError_t status = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
@@ -93,8 +93,8 @@ class Memory {
   std::int64_t bytes_ = 0;
 };
 
-/// Host memory that copies are made from and to without a further one, and that kernels reach by its address. Errors:
-/// MemoryError, DeviceError.
+/// Pinned host memory: copies from and to it need no staging copy, and kernels reach it by its address. Errors: MemoryError,
+/// DeviceError.
 class Pinned {
  public:
   Pinned() = default;
@@ -122,7 +122,7 @@ class Pinned {
   std::int64_t bytes_ = 0;
 };
 
-/// A place in a stream's work that others may wait for; at first one that nobody has to.
+/// A point in a stream's work that others may wait for; waiting for one that was never recorded returns at once.
 class Event {
  public:
   Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "cudaEventCreate"); }
@@ -130,7 +130,7 @@ class Event {
   ~Event() {
     if (event_ != nullptr) cudaEventDestroy(event_);
   }
-  /// Until all that was asked for before it was recorded is done.
+  /// Waits until all work queued before the event was recorded is done.
   void wait() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
 
  private:
@@ -138,7 +138,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// A graph that is made of one node after another. Unlike a capture it disturbs nobody: beside that, waiting for the device
+/// A CUDA graph built as a sequence of nodes. Unlike a capture it disturbs nobody: during a capture, waiting for the device
 /// fails in every other thread, and has been seen to crash there (driver 580).
 class Nodes {
  public:
@@ -148,7 +148,7 @@ class Nodes {
   Nodes& operator=(const Nodes&) = delete;
   ~Nodes() { cudaGraphDestroy(graph_); }
 
-  /// `make(node, graph, dependencies, their number)`: a call of CUDA's.
+  /// Appends the node that `make(node, graph, dependencies, their number)`, a CUDA call, creates.
   template <class F>
   void add(F make) {
     cudaGraphNode_t node = nullptr;
@@ -163,7 +163,7 @@ class Nodes {
   cudaGraphNode_t last_ = nullptr;
 };
 
-/// Kernels and copies in the order in which they were asked for, on the device that was current when it was made.
+/// A queue of kernels and copies, run in order on the device that was current when the stream was made.
 class Stream {
  public:
   /// `with_default`: its work and that of the default stream wait for each other.
@@ -176,27 +176,27 @@ class Stream {
   Stream(Stream&& other) noexcept
       : stream_(std::exchange(other.stream_, nullptr)), device_(other.device_), reads_host_(other.reads_host_),
         has_clusters_(other.has_clusters_) {}
-  /// What it was asked for is done before its memory goes.
+  /// Waits for all queued work, so that its memory can be freed.
   ~Stream() {
     if (stream_ == nullptr) return;
     cudaStreamSynchronize(stream_);
     cudaStreamDestroy(stream_);
   }
 
-  /// Between memory of the device and pinned memory, which may be changed, or read, after `wait`.
+  /// Queues a copy between device memory and pinned memory; the latter may be changed, or read, after `wait`.
   void copy(void* to, const void* from, std::int64_t bytes) const {
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
   }
-  /// The same from any memory of the host, which may be changed as soon as this returns, or from the device's. It waits
-  /// where the device reads the host's memory itself: what the caller has pinned, or all of it.
+  /// Queues a copy from any host memory, which may be changed as soon as this returns, or from device memory. Waits for the
+  /// copy where the device reads host memory directly: memory pinned by the caller or, on some systems, any.
   void write(void* to, const void* from, std::int64_t bytes) const {
     copy(to, from, bytes);
     const cudaMemoryType memory = type_of(from);
     if (memory != cudaMemoryTypeDevice && (reads_host_ || memory != cudaMemoryTypeUnregistered)) wait();
   }
-  /// Whether this memory of the host's is pinned, so that nothing is gained by copying it to what is.
+  /// Whether this host memory is pinned, so that staging it in pinned memory gains nothing.
   bool copies_straight(const void* from) const { return type_of(from) == cudaMemoryTypeHost; }
-  /// Whether this is memory of the device's. Errors: DataError for memory of another one.
+  /// Whether this is memory of the stream's device. Errors: DataError for memory of another device.
   bool holds(const void* at) const {
     if (at == nullptr) return false;
     const cudaPointerAttributes memory = attributes_of(at);
@@ -211,21 +211,21 @@ class Stream {
   }
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
   void record(Event& event) const { check(cudaEventRecord(event.event_, stream_), "cudaEventRecord"); }
-  /// The same where it may become part of a recording: each replay records the event again.
+  /// Records an event, possibly as part of a recording: each replay then records it again.
   void record_within(Event& event) const {
     if (nodes_ != nullptr) nodes_->add([&](auto... place) { return cudaGraphAddEventRecordNode(place..., event.event_); });
     else if (captures_) check(cudaEventRecordWithFlags(event.event_, stream_, cudaEventRecordExternal), "cudaEventRecord");
     else record(event);
   }
-  /// What is asked for from now on begins when that is done.
+  /// Makes work queued from now on wait for an event.
   void wait_for(const Event& event) const {
     check(cudaStreamWaitEvent(stream_, event.event_, 0), "cudaStreamWaitEvent");
   }
-  /// The same for what was asked of the device's default stream, by who knows of no other. Errors: DeviceError where another
-  /// thread captures a stream for which that waits.
+  /// Makes work queued from now on wait for that on the device's default stream, which callers that know no other stream use.
+  /// Errors: DeviceError where another thread captures a stream that the default stream waits for.
   void wait_for_default(Event& event) const {
     const OnDevice here(device_);
-    cudaStreamCaptureStatus status{};  // a question which, unlike recording, breaks no capture
+    cudaStreamCaptureStatus status{};  // unlike recording, this query breaks no capture
     check(cudaStreamIsCapturing(cudaStreamLegacy, &status), "cudaStreamIsCapturing");
     check(cudaEventRecord(event.event_, cudaStreamLegacy), "cudaEventRecord");
     wait_for(event);
@@ -238,7 +238,7 @@ class Stream {
     void* values[] = {&arguments...};
     start(reinterpret_cast<const void*>(kernel), blocks, threads, values, 1);
   }
-  /// The same as one cluster of blocks, which can wait for one another; of fewer where the device has no room for so many.
+  /// Launches one cluster of blocks, which can wait for one another; of fewer where the device has no room for all.
   template <class... A>
   void launch_cluster(void (*kernel)(A...), int blocks, int threads, A... arguments) const {
     void* values[] = {&arguments...};
@@ -247,9 +247,9 @@ class Stream {
     start(function, cluster, threads, values, cluster);
   }
 
-  /// Does what `record` asks of this stream, by one launch of its recording, which is made the first time. `kernels_alone`: no
-  /// library's work is among it. That can only be captured, and it is done without a recording where another thread breaks
-  /// it, as waiting for the device does. The stream's device must be the current one.
+  /// Queues the work that `record` asks of this stream, as one launch of a recording, which is made the first time.
+  /// `kernels_alone`: the work includes no library's. Library work can only be captured; where another thread breaks the
+  /// capture, as waiting for the device does, it is queued without a recording. The stream's device must be the current one.
   template <class F>
   void replay(class Recording& recording, bool kernels_alone, F record) const;
 
@@ -273,8 +273,8 @@ class Stream {
 
   cudaStream_t stream_ = nullptr;
   int device_ = 0;
-  bool reads_host_ = false, has_clusters_ = false;  ///< memory that nobody pinned, too; of blocks
-  mutable Nodes* nodes_ = nullptr;  ///< to which what is asked for is added
+  bool reads_host_ = false, has_clusters_ = false;  ///< unpinned memory, too; of blocks
+  mutable Nodes* nodes_ = nullptr;  ///< the graph being built, if any
   mutable bool captures_ = false;
 };
 
@@ -307,7 +307,7 @@ void Stream::replay(Recording& recording, bool kernels_alone, F record) const {
   check(cudaGraphLaunch(recording.graph_, stream_), "cudaGraphLaunch");
 }
 
-/// Nothing is recorded where another thread broke it.
+/// Makes the recording by a capture; leaves it empty where another thread breaks the capture.
 template <class F>
 void Stream::capture(Recording& recording, F record) const {
   cudaGraph_t graph = nullptr;
@@ -321,7 +321,7 @@ void Stream::capture(Recording& recording, F record) const {
     cudaStreamIsCapturing(stream_, &state);
     cudaStreamEndCapture(stream_, &graph);
     if (graph != nullptr) cudaGraphDestroy(graph);
-    cudaGetLastError();  // that of a recording which was broken off
+    cudaGetLastError();  // the error of the broken capture
     if (state == cudaStreamCaptureStatusInvalidated) return;
     throw;
   }
@@ -339,7 +339,7 @@ void Stream::capture(Recording& recording, F record) const {
 inline int Stream::largest_cluster(const void* kernel, int blocks, int threads) {
   cudaFuncAttributes compiled{};
   check(cudaFuncGetAttributes(&compiled, kernel), "cudaFuncGetAttributes");
-  if (compiled.ptxVersion < 90) return 1;  // for an older device, whose blocks cannot wait for one another (cluster_barrier)
+  if (compiled.ptxVersion < 90) return 1;  // for an older device, where blocks cannot wait for one another (cluster_barrier)
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "cudaFuncSetAttribute");
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks)), config.blockDim = dim3(static_cast<unsigned>(threads));
@@ -366,7 +366,7 @@ inline void Stream::start(const void* kernel, std::int64_t blocks, int threads, 
   cudaLaunchConfig_t config{};
   config.gridDim = grid, config.blockDim = block, config.stream = stream_;
   config.attrs = &attribute, config.numAttrs = cluster > 1 ? 1 : 0;
-  // Not <<<>>>, behind which an error that somebody else has left would be taken for this launch's.
+  // Not <<<>>>, after which an error left by somebody else would be taken for this launch's.
   check(cudaLaunchKernelExC(&config, kernel, arguments), "kernel launch");
 }
 

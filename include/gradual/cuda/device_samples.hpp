@@ -8,7 +8,7 @@
 
 namespace gradual::cuda {
 
-/// Sets `found`, in the host's memory, where a sample cannot be learned from, as `validate_values` says of the host's.
+/// Sets `found`, in host memory, where a sample cannot be learned from: the device's counterpart of `validate_values`.
 template <class T>
 GRADUAL_KERNEL void find_unfit(const T* values, std::int64_t count, LabelRange range, bool* found) {
   bool unfit = false;
@@ -25,7 +25,7 @@ struct alignas(16) FourWords {
   std::uint32_t words[4];
 };
 
-/// Copies rows of `width` words each together, in this order.
+/// Gathers rows of `width` words each, in the order of `rows`.
 template <class Word>
 GRADUAL_KERNEL void gather_rows(const Word* from, const std::int32_t* rows, Word* to, std::int64_t count, std::int64_t width) {
   for (std::int64_t i = global_thread(); i < count * width; i += global_threads())

@@ -5,16 +5,16 @@
 
 namespace gradual::cuda {
 
-/// What a library's product may do to its result before it is stored: the loop behind it, which adds a bias to each row
-/// and may end in a relu.
+/// The loop after a product that a library may apply to the result before it is stored: it adds a bias to each row and may end
+/// in a relu.
 struct LoopBehind {
-  int group = -1;  ///< of the loop; -1: there is none that the library could do
+  int group = -1;  ///< of the loop; -1: there is none that a library could apply
   int bias = -1;   ///< the node whose memory holds it
   Epilogue epilogue = Epilogue::none;
 };
 
-/// Of the product that is node `id` of program P. The loop must be the next kernel, compute nothing else, and store its
-/// one result where the product's was: elsewhere an operand of the product may still lie.
+/// Returns the loop after the product that is node `id` of program P. It must be the next kernel, compute nothing else, and
+/// store its one result where the product's was: any other place may still hold an operand of the product.
 template <class P>
 constexpr LoopBehind loop_behind(int id) {
   const auto& nodes = P::graph.nodes;

@@ -13,24 +13,24 @@
 namespace gradual::cuda {
 
 inline constexpr int block_threads = 256;  ///< of a block in a cluster that computes several groups
-/// Blocks of a cluster that computes several groups: the most that a GPU puts side by side (H100, H200).
+/// Blocks of a cluster that computes several groups: the most that a GPU runs side by side (H100, H200).
 inline constexpr int cluster_blocks = 16;
-/// Chains of sums over the batch for each multiprocessor from which on each is a thread's own.
+/// The number of chains of sums over the batch per multiprocessor from which on each chain has a thread of its own.
 inline constexpr std::int64_t chains_worth_a_thread = 512;
 struct NothingShared {};
 
-// Each kernel group has a task, which is where its values lie, and is launched alone or computed (`compute`) by a block
-// of threads that computes other groups, too: `Shared` is what it needs of the block's memory.
+// Each kernel group has a task, which says where its values are. It is launched alone, or computed (`compute`) by a block of
+// threads that computes other groups, too: `Shared` is what it needs of the block's memory.
 
 /// Launches the loop of group G: as a map, by rows, by columns, or by rows and then by columns.
 template <class P, int G>
 struct LoopLaunch {
   using Body = LoopBody<P, loop_codes<P>.code[G]>;
   using Task = LoopMemory<Body::slots>;
-  using BlockTile = ColumnTile<Body, block_threads, 8>;  // whose time is that of waiting for memory
+  using BlockTile = ColumnTile<Body, block_threads, 8>;  // its time is spent waiting for memory
   static constexpr bool sums = Body::group.batch_reduces, reduces = Body::group.row_reduces;
   using Shared = std::conditional_t<sums, typename BlockTile::Shared, NothingShared>;
-  /// Whether a block of a cluster can compute it: a warp's lanes sum columns for all of its threads.
+  /// Whether a block of a cluster can compute it: the lanes of one warp sum columns for all threads of the block.
   static constexpr bool in_block = !sums || BlockTile::threads == block_threads;
 
   GRADUAL_DEVICE static void compute(const Task& memory, const Step& step, Shared& shared) {
@@ -62,7 +62,7 @@ struct LoopLaunch {
   }
 
  private:
-  /// Whether rows, or sums over the batch, are not all that is written.
+  /// Whether anything but results of rows and sums over the batch is written.
   static constexpr bool writes_elements = [] {
     bool any = false;
     for (const Slot& slot : Body::plan.slots) any |= slot.stored && !is_row_reduced(slot) && !is_batch_reduced(slot);
@@ -72,7 +72,7 @@ struct LoopLaunch {
   static void map(const Launch& launch, const Task& memory, std::int64_t batch) {
     launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
   }
-  /// A block for each row where these are long and few, then their elements; else a warp for each.
+  /// Launches a block for each row where rows are long and few, then a map of their elements; otherwise a warp for each row.
   static void reduce_rows_of(const Launch& launch, const Task& memory, std::int64_t batch) {
     const std::int64_t rows = Body::rows * batch;
     if constexpr (LongRowTile<Body>::pays)
@@ -118,7 +118,7 @@ struct ContractionLaunch {
   using W = AccumulatorOf<P, Id, T>;
   using C = std::conditional_t<is_sample_sum(kind), W, E>;
 
-  /// In a cluster the smallest tiles where all blocks together have one each, or samples are rows of few columns.
+  /// Whether a cluster uses the smallest tiles: where all of its blocks together have one each, or results have few columns.
   static constexpr bool few_outputs =
       kind == Kind::batch_contract ? node.shape.unit() <= cluster_blocks * SmallestTile::rows * SmallestTile::columns
                                    : kind == Kind::contract && node.shape.extent[rank - 1] <= SmallestTile::columns;
@@ -179,7 +179,7 @@ struct ContractionLaunch {
     using Rows = Contraction<T, std::remove_const_t<decltype(a)>, std::remove_const_t<decltype(b)>, W>;
     return Rows{a, b, nullptr, nullptr, m, n, k, 1, Rows::Over::depth};
   }
-  /// The rows of an operand, of `Columns` columns, of a contraction over a window.
+  /// Returns the rows, of `Columns` columns, of an operand of a contraction over a window.
   template <int Operand, std::int64_t Columns>
   static auto rows_of(const StepArguments& s) {
     constexpr int uses = count_of_uses(P::graph.nodes, Operand);
@@ -273,7 +273,7 @@ struct GatherLaunch {
   }
 };
 
-/// Launches the reading or the sums of rows of samples' own tables, of node `Id`.
+/// Launches node `Id`, which gathers rows of samples' own tables or sums rows into them.
 template <class P, int Id>
 struct OwnRowsLaunch {
   static constexpr Node node = P::template node<Id>;
@@ -302,7 +302,7 @@ struct OwnRowsLaunch {
   }
 };
 
-/// The launch of kernel group G.
+/// Returns the type of the launch of kernel group G.
 template <class P, int G>
 constexpr auto launch_of() {
   constexpr Kind kind = P::template group<G>.kind;
@@ -318,31 +318,31 @@ constexpr auto launch_of() {
 template <class P, int G>
 using LaunchOf = typename decltype(launch_of<P, G>())::type;
 
-/// Who computes products: the kernels here, in canonical order. `FastProducts` is another.
+/// Computes products by the kernels here, in canonical order. `FastProducts` is an alternative.
 struct CanonicalProducts {
-  /// For products and sums over the batch, which use it in turn; `batch`: the most samples of a micro-batch.
+  /// Returns the workspace that products and sums over the batch use in turn; `batch`: the most samples of a micro-batch.
   template <class P>
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
     return split_workspace<P>(batch, [](int) { return true; });
   }
-  /// Whether a sum over samples, in S, is summed block by block, and needs memory for an unfinished one.
+  /// Whether a sum over samples, in S, is made block by block, and needs memory for an unfinished one.
   template <class S>
   static constexpr bool sums_in_blocks(const Node*, const Node&) {
     return true;
   }
-  /// What is launched for a micro-batch depends on this, and on nothing else of it.
+  /// The one property of a micro-batch on which its launches depend.
   static constexpr int variant(const StepArguments&, std::int64_t /*capacity*/) { return 0; }
   /// Whether the kernels here compute all of program P. Only they do nothing where a step is skipped.
   template <class P>
   static constexpr bool all_here() {
     return true;
   }
-  /// Whether a product has done loop G of the program, too.
+  /// Whether a product has already done loop G of the program.
   template <class P, int G>
   static constexpr bool did() {
     return false;
   }
-  /// Gets ready for other addresses and another capacity.
+  /// Prepares for other addresses and another capacity.
   void plan() {}
   template <class P, int Id>
   void run(const Launch& launch) {

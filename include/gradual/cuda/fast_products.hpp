@@ -10,7 +10,7 @@
 
 namespace gradual::cuda {
 
-/// Clears what lies behind the samples of a micro-batch in both operands of a sum over samples; units are those of one.
+/// Clears both operands of a sum over samples beyond the samples of a micro-batch; units are those of one sample.
 template <class T>
 GRADUAL_KERNEL void clear_beyond(T* a, std::int64_t a_unit, T* b, std::int64_t b_unit, std::int64_t capacity,
                                  const Step* step) {
@@ -18,9 +18,9 @@ GRADUAL_KERNEL void clear_beyond(T* a, std::int64_t a_unit, T* b, std::int64_t b
   for (std::int64_t i = step->batch * b_unit + global_thread(); i < capacity * b_unit; i += global_threads()) b[i] = T{};
 }
 
-/// Products by cuBLASLt and, where it is linked, convolutions by cuDNN, of the plan's capacity whatever the micro-batch: rows
-/// beyond it hold anything, and only sums over samples read them, which clear them first. These are added to the window's
-/// by the library itself.
+/// Computes products by cuBLASLt and, where it is linked, convolutions by cuDNN, always for the plan's whole capacity: rows
+/// beyond the micro-batch hold anything, and only sums over samples read them, after clearing them. The library itself adds
+/// these sums to the window's.
 template <Precision Used>
 class FastProducts {
  public:
@@ -35,7 +35,7 @@ class FastProducts {
   static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {
     return !is_library_work<S>(nodes, node);
   }
-  /// Whether sums begin and whether rows must be cleared is not read from the `Step`.
+  /// Whether sums begin and whether rows must be cleared: libraries do not read that from the `Step`.
   static constexpr int variant(const StepArguments& a, std::int64_t capacity) {
     return (a.first ? 1 : 0) + (a.batch < capacity ? 2 : 0);
   }
@@ -61,7 +61,7 @@ class FastProducts {
       else multiply<P, Id>(launch);
     }
   }
-  /// Whether the product that was run last has done loop G of the program, too.
+  /// Whether the product that ran last has already done loop G of the program.
   template <class P, int G>
   bool did() const {
     if constexpr (follows_product<P>(G)) return did_loop_;
@@ -69,7 +69,7 @@ class FastProducts {
   }
 
  private:
-  /// The loop behind the product that is node `id`, where a library computes both.
+  /// Returns the loop after the product that is node `id`, where a library computes both.
   template <class P>
   static constexpr LoopBehind behind(int id) {
     return is_library_work<P>(id) ? loop_behind<P>(id) : LoopBehind{};
@@ -82,8 +82,8 @@ class FastProducts {
 
   struct PlannedProduct {
     const char* key;
-    std::int64_t alignment;  // samples come to two places
-    bool does_loop;          // behind it
+    std::int64_t alignment;  // may vary: samples have two places
+    bool does_loop;          // the one after it
     std::optional<Gemm> gemm;
   };
   struct PlannedConvolution {
@@ -93,7 +93,7 @@ class FastProducts {
     std::optional<LibraryConvolution> found;
   };
   template <class P, int Id>
-  static constexpr char key = 0;  // its address tells one program's product from another's
+  static constexpr char key = 0;  // its address identifies a product of a program
 
   template <class P, int Id>
   static auto* operand(const StepArguments& s, int k) {
@@ -146,7 +146,7 @@ class FastProducts {
     const bool adds = is_sample_sum(node.op->kind) && !s.first;
     library_.run(*product.gemm, launch.stream, right, left, adds ? 1.0f : 0.0f, result, workspace(s, most), most);
   }
-  /// What the library cannot do: it may refuse stacks of more than 65535.
+  /// For products that the library does not support: it may refuse stacks of more than 65535.
   template <class P, int Id>
   static void multiply_here(const GemmForm& form, const Launch& launch) {
     if constexpr (P::template node<Id>.shape.rank > 2) {
@@ -182,7 +182,8 @@ class FastProducts {
     else run(left, result, right);
   }
 
-  /// What the library cannot do, the kernels here can, but for sums over samples: their unfinished blocks have no memory.
+  /// For convolutions that the library does not support: the kernels here compute them, except for sums over samples, whose
+  /// unfinished blocks have no memory.
   template <class P, int Id>
   static void compute_here(const ConvolutionForm& form, const Launch& launch) {
     if constexpr (!is_sample_sum(P::template node<Id>.op->kind)) {
@@ -197,7 +198,7 @@ class FastProducts {
     }
   }
 
-  /// What a library is asked for is planned where it is run for the first time, before anything is recorded.
+  /// Returns the plan of a library's work, made when it first runs, before anything is recorded.
   template <class Planned, class Same, class Make>
   static const Planned& planned(std::vector<Planned>& all, Same same, Make make) {
     for (const Planned& p : all)
@@ -206,18 +207,18 @@ class FastProducts {
     return all.back();
   }
 
-  /// The largest power of two that divides all addresses, at most `library_alignment`.
+  /// Returns the largest power of two that divides all addresses, at most `library_alignment`.
   template <class... Pointer>
   static std::int64_t alignment_of(Pointer... at) {
     const auto bits = (reinterpret_cast<std::uintptr_t>(at) | ... | std::uintptr_t{library_alignment});
     return static_cast<std::int64_t>(bits & (~bits + 1));
   }
 
-  static constexpr std::int64_t bias_alignment = 16;  // what cuBLASLt is reported to want of biases
+  static constexpr std::int64_t bias_alignment = 16;  // which cuBLASLt is reported to require of biases
 
   bool did_loop_ = false;
   GemmLibrary library_;
-  std::optional<ConvolutionLibrary> convolution_library_;  // takes memory: made where it is needed
+  std::optional<ConvolutionLibrary> convolution_library_;  // takes memory: made only when needed
   std::vector<PlannedProduct> products_;
   std::vector<PlannedConvolution> convolutions_;
 };

@@ -3,13 +3,13 @@
 
 namespace gradual::cuda {
 
-/// What a kernel goes through, as a compiled program knows it: indices are then divided by constants, for which a GPU needs a
-/// few instructions, while it has none for other divisions.
+/// The form of a convolution or a pooling, known to a compiled program: indices are then divided by constants, which takes a
+/// GPU a few instructions, while it has none for other divisions.
 template <auto Form>
 struct Fixed {
   GRADUAL_HD static constexpr auto get() { return Form; }
 };
-/// The same as an eager one learns it.
+/// The same, known only when an eager kernel is launched.
 template <class Form>
 struct Given {
   Form form;

@@ -6,7 +6,7 @@
 
 namespace gradual::cuda {
 
-/// Rows of a table by index, or what rows get back; `positions` are those of each sample. W: what closed blocks are added to.
+/// Rows of a table by index, or rows scattered back into one; `positions`: of each sample. W: what closed blocks are added to.
 template <class E, class W = E>
 struct GatherTask {
   const E* from;
@@ -14,7 +14,7 @@ struct GatherTask {
   W* to;
   Computed<E>* chain;  ///< the unfinished block of a window; null where there is none
   std::int64_t rows, width, positions;
-  std::int64_t tables = 1;  ///< of each sample; where samples have their own, `positions` are those of each table
+  std::int64_t tables = 1;  ///< of each sample, where samples have their own; `positions` are then those of each table
 };
 
 /// One thread for each element that is read.
@@ -24,13 +24,13 @@ GRADUAL_DEVICE void gather(const GatherTask<E>& task, const Step& step) {
     task.to[i] = task.from[task.index[i / task.width] * task.width + i % task.width];
 }
 
-/// Threads that add rows up: a warp for each row of the table and 32 of its columns.
+/// Returns the number of threads that sum rows: a warp for each row of the table and 32 of its columns.
 GRADUAL_HD constexpr std::int64_t scatter_threads(std::int64_t rows, std::int64_t width) {
   return rows * ((width + warp_size - 1) / warp_size) * warp_size;
 }
 
-/// Adds to a chain what positions [begin, end) give to one column of a row, in their order. A warp looks for its row among 32
-/// positions at a time, each of its lanes for a column of its own.
+/// Adds to a chain what positions [begin, end) contribute to one column of a row, in order. A warp searches 32 positions at a
+/// time for its row; each of its lanes has a column of its own.
 template <class E, class W>
 GRADUAL_DEVICE Computed<E> add_named(const GatherTask<E, W>& task, std::int64_t row, std::int64_t column, std::int64_t begin,
                                      std::int64_t end, Computed<E> chain) {
@@ -41,7 +41,7 @@ GRADUAL_DEVICE Computed<E> add_named(const GatherTask<E, W>& task, std::int64_t 
   return chain;
 }
 
-/// Rows added up over a window.
+/// Sums rows over a window.
 template <class E, class W>
 GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step) {
   using T = Computed<E>;
@@ -62,7 +62,7 @@ GRADUAL_DEVICE void scatter_batch(const GatherTask<E, W>& task, const Step& step
   }
 }
 
-/// Rows of each sample's own table, one thread for each element; zeros where an index names none.
+/// Gathers rows of each sample's own table, one thread for each element; zeros where an index names no row.
 template <class E>
 GRADUAL_DEVICE void gather_own(const GatherTask<E>& task, const Step& step) {
   for (std::int64_t i = global_thread(); i < step.batch * task.tables * task.positions * task.width; i += global_threads()) {
@@ -72,7 +72,7 @@ GRADUAL_DEVICE void gather_own(const GatherTask<E>& task, const Step& step) {
     task.to[i] = has ? table[row * task.width + i % task.width] : static_cast<E>(Computed<E>(0));
   }
 }
-/// Rows added up into such tables.
+/// Sums rows into such tables.
 template <class E>
 GRADUAL_DEVICE void scatter_own(const GatherTask<E>& task, const Step& step) {
   using T = Computed<E>;

@@ -6,8 +6,8 @@
 
 namespace gradual::cuda {
 
-/// What is done to D before it is stored: the bias of its row is added, as BLAS sees rows, and negative numbers become
-/// 0. The library's relu may make 0 of a NaN, too.
+/// What is done to D before it is stored: the bias of its row, as BLAS sees rows, is added, and negative numbers become 0. The
+/// library's relu may turn a NaN into 0, too.
 enum class Epilogue : unsigned char { none, bias, bias_relu };
 
 /// D = op(A)·op(B) + beta·D for each of `count` triples of matrices of float or 16 bits, summed in float, as BLAS sees them:
@@ -20,7 +20,7 @@ struct GemmForm {
   DType operands = DType::f32, result = DType::f32;
   Epilogue epilogue = Epilogue::none;
 
-  /// As they are stored: from one column to the next, too.
+  /// Rows as they are stored, which is also the stride from one column to the next.
   constexpr std::int64_t rows_a() const { return transpose_a ? k : m; }
   constexpr std::int64_t rows_b() const { return transpose_b ? n : k; }
 };

@@ -7,17 +7,16 @@
 
 namespace gradual::cuda {
 
-/// The host's side of what goes to the device and comes back: two places, each with pinned memory for the samples and
-/// for the losses of one micro-batch, so that the host fills one, and a stream of its own copies it, while kernels
-/// still read what came from the other.
+/// The host's buffers for samples and losses: two places, each with pinned memory for one micro-batch. The host fills one, and
+/// a separate stream copies it, while kernels still read what came from the other.
 class HostPlaces {
  public:
   static constexpr int count = 2;
 
-  /// For so many bytes of samples and of losses. Nobody uses the places then.
+  /// Allocates the places, for so many bytes of samples and of losses. They must not be in use.
   void plan(std::int64_t samples, std::int64_t losses) {
     for (Place& place : places_) {
-      place.samples = {}, place.losses = {};  // given back before more is taken
+      place.samples = {}, place.losses = {};  // freed before more is allocated
       place.samples = Pinned(samples), place.losses = Pinned(losses);
     }
     brings_ = samples <= FewSamples::most_bytes && samples % 16 == 0;
@@ -29,18 +28,18 @@ class HostPlaces {
     return sum;
   }
 
-  /// The place of the micro-batch that kernels are asked to compute.
+  /// Returns the place of the micro-batch that kernels compute.
   int current() const { return current_; }
   std::byte* losses() const { return places_[current_].losses.data(); }
 
-  /// Begins the next micro-batch, whose place on the device is one of those at `places`. Returns memory in which its samples
-  /// can be put together, to be sent.
+  /// Begins the next micro-batch, which gets one of the places at `places` on the device. Returns memory in which its samples
+  /// can be assembled, to be sent.
   std::byte* stage(const Stream& kernels, std::byte* places) {
     Place& next = places_[1 - current_];
     if (!next.was_read) next.sent.wait();
     to_ = places + (1 - current_) * next.samples.size();
     staged_ = {};
-    few_ = {};  // of a micro-batch whose launch has failed
+    few_ = {};  // left by a micro-batch whose launch failed
     straight_ = behind_others_ = false;
     if (!brings_) {
       kernels.record(places_[current_].read);
@@ -50,7 +49,7 @@ class HostPlaces {
   }
   /// Whether samples lie in the device's own memory.
   bool on_device(const void* samples) const { return copies_.holds(samples); }
-  /// Where some of the samples do, before each of these: kernels do not bring the others any more.
+  /// Must be called before each use of such samples: from then on the others are copied, no longer brought by kernels.
   void leave_to_device(const Stream& kernels) {
     Event& read = places_[1 - current_].read;
     if (std::exchange(brings_, false)) {
@@ -59,20 +58,20 @@ class HostPlaces {
     }
     send_staged();
   }
-  /// For work that need not wait for kernels, behind what the default stream was asked for before the first of it.
+  /// Returns the stream for work that need not wait for kernels; its first work waits for that on the default stream.
   const Stream& copies() const {
     if (!behind_others_) copies_.wait_for_default(others_);
     behind_others_ = true;
     return copies_;
   }
 
-  /// Until it is done.
+  /// Waits for that work.
   void wait_for_copies() const {
     behind_others_ = false;
     copies_.wait();
   }
 
-  /// Puts bytes at `at` among the samples; of the host's memory, while one part is on its way, the next is copied.
+  /// Puts bytes at offset `at` of the samples. Host memory is sent in parts: while one is being sent, the next is staged.
   void put(const Stream& kernels, std::int64_t at, const void* from, std::int64_t bytes) {
     constexpr std::int64_t part = 64 << 20, worth_asking = 256 << 10;
     if (on_device(from)) {
@@ -97,21 +96,21 @@ class HostPlaces {
       if (!brings_ && staged_.end - staged_.begin >= part) send_staged();
     }
   }
-  /// Bytes [begin, end) among the samples were put together.
+  /// Notes that bytes [begin, end) of the samples were assembled.
   void staged(std::int64_t begin, std::int64_t end) {
     if (staged_.begin == staged_.end) staged_.begin = begin;
     staged_.end = end;
   }
-  /// It is not sent; memory that is not ours is not read any more.
+  /// Drops what is staged; on return the caller's memory is no longer read.
   void forget_staged() {
     staged_ = {};
     try {
       wait_for_copies();
-    } catch (const Error&) {  // the device is lost, which who forgets it is about to say
+    } catch (const Error&) {  // the device is lost, which the caller is about to report
     }
   }
-  /// Makes that micro-batch the current one, whose samples the device has as soon as the kernels that read what was at their
-  /// place are done; later kernels wait for it. Returns the place.
+  /// Makes the staged micro-batch the current one. The device has its samples as soon as the kernels that read the previous
+  /// ones at that place are done; later kernels wait for them. Returns their address on the device.
   std::byte* send(const Stream& kernels) {
     Place& next = places_[1 - current_];
     behind_others_ = false;
@@ -121,22 +120,22 @@ class HostPlaces {
       send_staged();
       copies_.record(next.sent);
       kernels.wait_for(next.sent);
-      if (straight_) next.sent.wait();  // what is not ours may be changed now
+      if (straight_) next.sent.wait();  // the caller may now change its memory
     }
     next.was_read = false;
     current_ = 1 - current_;
     return to_;
   }
-  /// What the next kernels must bring, which they then were asked to.
+  /// Returns the samples that the next kernels must bring; `few_asked` notes that these kernels were launched.
   const FewSamples& few() const { return few_; }
   void few_asked(const Stream& kernels) {
     if (few_.bytes > 0) kernels.record(places_[current_].sent);
     few_ = {};
   }
 
-  /// The losses of the current micro-batch were asked for.
+  /// Notes that the losses of the current micro-batch were queued.
   void losses_asked(const Stream& kernels) { kernels.record(places_[current_].computed); }
-  /// Until the host can read those of a place.
+  /// Waits until the host can read the losses of a place.
   void wait_for_losses(int place) const {
     places_[place].computed.wait();
     places_[place].was_read = true;
@@ -145,8 +144,8 @@ class HostPlaces {
  private:
   struct Place {
     Pinned samples, losses;
-    Event sent, read, computed;  ///< samples to the device and by its kernels, losses to the host
-    mutable bool was_read = false;  ///< samples: the host knows
+    Event sent, read, computed;  ///< samples sent, and read by kernels; losses computed
+    mutable bool was_read = false;  ///< the host knows that the samples were read
   };
   struct Range {
     std::int64_t begin = 0, end = 0;
@@ -163,10 +162,10 @@ class HostPlaces {
   std::byte* to_ = nullptr;  // the next place on the device
   Range staged_;             // of the next place, not sent yet
   FewSamples few_;
-  mutable Event others_;                // what they have asked for
-  mutable bool behind_others_ = false;  // what was copied or looked at since the last micro-batch
-  bool brings_ = false, straight_ = false;  // kernels bring samples; some come from memory that is not ours
-  Stream copies_;  // the last to be made and the first to go
+  mutable Event others_;                // the work on the default stream
+  mutable bool behind_others_ = false;  // copies_ has waited for others_ since the last micro-batch
+  bool brings_ = false, straight_ = false;  // kernels bring samples; some come straight from the caller's memory
+  Stream copies_;  // constructed last, destroyed first
 };
 
 }  // namespace gradual::cuda

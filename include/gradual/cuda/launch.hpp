@@ -5,7 +5,7 @@
 
 namespace gradual::cuda {
 
-/// What a launch of a kernel needs to know. `step` lies on the device; `capacity` is the most samples of a micro-batch.
+/// What is needed to launch a kernel. `step` is on the device; `capacity` is the most samples of a micro-batch.
 struct Launch {
   const Stream& stream;
   const StepArguments& arguments;
@@ -13,8 +13,8 @@ struct Launch {
   std::int64_t capacity;
 };
 
-/// Blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor. More, of less work each, took a map
-/// from 0.97 to 0.68 of a triad's bandwidth on an H200.
+/// Returns the number of blocks of a launch: enough for all of `work`, or many rounds of every multiprocessor. More, with less
+/// work each, took a map from 0.97 to 0.68 of a triad's bandwidth on an H200.
 constexpr std::int64_t blocks_for(std::int64_t work, std::int64_t each) {
   constexpr std::int64_t most = 4096;
   const std::int64_t blocks = (work + each - 1) / each;
@@ -32,7 +32,7 @@ std::int64_t tiles(const Form& p, const Launch& launch) {
   const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
   return (rows(p, launch) + Tile::rows - 1) / Tile::rows * ((p.n + Tile::columns - 1) / Tile::columns) * stack;
 }
-/// Whether there are tiles, of each of so many blocks, for all multiprocessors.
+/// Whether there are tiles for all multiprocessors, if each tile counts once for each of `blocks` blocks.
 template <class Tile, class Form>
 bool keeps_busy(const Form& p, std::int64_t blocks, const Launch& launch) {
   return tiles<Tile>(p, launch) * blocks >= multiprocessors;
@@ -62,12 +62,12 @@ void start_tiles(const Contraction<T, A, B, W, C>& p, const Launch& launch) {
 using LargeTile = ContractionTile<128, 128, 8>;
 using MiddleTile = ContractionTile<64, 64, 4>;
 using SmallTile = ContractionTile<32, 32, 2>;
-using SmallestTile = ContractionTile<16, 16, 1>;  ///< where what counts is how long a step of a chain takes
-using FlatTile = ContractionTile<8, 128, 2>;      ///< of a convolution with few outputs
+using SmallestTile = ContractionTile<16, 16, 1>;  ///< where the latency of a chain's steps is decisive
+using FlatTile = ContractionTile<8, 128, 2>;      ///< for convolutions with few outputs
 
 namespace detail {
 
-/// Whether results of product `Form` may be larger than so many rows and columns, as far as its type knows.
+/// Whether results of product `Form` may have more than so many rows and columns, as far as its type tells.
 template <class Form>
 constexpr bool may_exceed(std::int64_t rows, std::int64_t columns) {
   if constexpr (Form::sized) return Form::rows() > rows && Form::columns() > columns;
@@ -99,8 +99,8 @@ void start_contraction(const Form& p, const Launch& launch) {
   }
 }
 
-/// Launches a product over samples, `blocks` of which are summed side by side in the workspace where there are any
-/// (`BlockSplit` says how many).
+/// Launches a product over samples. `blocks`: how many blocks are summed side by side in the workspace (see `BlockSplit`); 0:
+/// none.
 template <int Largest = 128, class Form>
 void start_sum_of_products(const Form& p, std::int64_t blocks, const Launch& launch) {
   if (blocks == 0) return start_contraction<Largest>(p, launch);

@@ -6,9 +6,9 @@
 
 namespace gradual::cuda {
 
-/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16
-/// bits, or an adjoint of one. Weights' adjoints are floats whatever they are computed from, which no library mixes; those of
-/// groups stay here, since a library that lacks an engine for them would be noticed when their sums have no memory.
+/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16-bit
+/// numbers, or an adjoint of one. Adjoints of weights are floats whatever they are computed from, a mix that no library
+/// supports. Those of groups stay here: if a library had no engine for them, the kernels here would lack memory for their sums.
 template <class S>
 constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   const bool of_weights = node.op->kind == Kind::batch_convolve;
@@ -19,8 +19,8 @@ constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   return of_weights ? std::is_same_v<S, float> && type == DType::f32 : computed_in(type) == DType::f32;
 }
 
-/// Such a convolution of `capacity` samples. A flipped one is the adjoint of a convolution without spreads: the adjoint of an
-/// adjoint is recorded as a plain convolution.
+/// Returns the form of such a convolution of `capacity` samples. A flipped one is the adjoint of a convolution without spreads:
+/// the adjoint of an adjoint is recorded as a plain convolution.
 constexpr ConvolutionForm library_convolution(const Node* nodes, const Node& node, std::int64_t capacity,
                                               Precision precision) {
   const Shape& images = nodes[node.in[0]].shape;

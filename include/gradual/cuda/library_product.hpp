@@ -6,8 +6,8 @@
 
 namespace gradual::cuda {
 
-/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats or of 16
-/// bits. Wider sums and sums of several uses stay with the kernels here.
+/// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats or of 16-bit
+/// numbers. Wider sums and sums of several uses stay with the kernels here.
 template <class S>
 constexpr bool is_library_product(const Node* nodes, const Node& node) {
   if (node.op->kind != Kind::contract && node.op->kind != Kind::batch_contract) return false;
@@ -16,8 +16,8 @@ constexpr bool is_library_product(const Node* nodes, const Node& node) {
   return node.op->kind == Kind::contract || (std::is_same_v<S, float> && !of_uses);
 }
 
-/// Such a product of `capacity` samples. What is stored by rows is, by columns, its transpose: the library computes
-/// Cᵀ = op(B)ᵀ·op(A)ᵀ, so that the right operand is its first one.
+/// Returns the form of such a product of `capacity` samples. A matrix stored by rows is, read by columns, its transpose: the
+/// library computes Cᵀ = op(B)ᵀ·op(A)ᵀ, so that the right operand is its first one.
 constexpr GemmForm library_product(const Node* nodes, const Node& node, std::int64_t capacity, Precision precision) {
   const Shape &a = nodes[node.in[0]].shape, &c = node.shape;
   const std::int64_t samples = c.batched() ? capacity : 1;

@@ -17,8 +17,8 @@ constexpr bool is_library_work(int node) {
 
 inline constexpr std::int64_t library_alignment = 256;  ///< of a library's workspace, in bytes
 
-/// Bytes that a library's products of program P may use: sixteen times the largest of their matrices, of one sample where it
-/// is one of samples, and at most the 32 MiB that NVIDIA recommends for Hopper.
+/// Returns the bytes of workspace for a library's products in program P: sixteen times the largest of their matrices, that of
+/// one sample where samples have their own, and at most the 32 MiB that NVIDIA recommends for Hopper.
 template <class P>
 constexpr std::int64_t product_workspace() {
   constexpr std::int64_t most = std::int64_t{32} << 20;
@@ -30,12 +30,12 @@ constexpr std::int64_t product_workspace() {
     add(node.shape);
     for (int k = 0; k < 2; ++k) add(P::graph.nodes[node.in[k]].shape);
   }
-  return largest > most / 64 ? most : aligned(largest * 64);  // of four bytes
+  return largest > most / 64 ? most : aligned(largest * 64);  // 16 times, of four bytes each
 }
 
-/// Bytes that a library's convolutions may use for `capacity` samples: on tensor cores it keeps all that a convolution reads
-/// and writes with the channels of a pixel side by side, and up to a MiB of partial sums; at most 256 MiB. On other cores it
-/// keeps the sums alone.
+/// Returns the bytes of workspace for a library's convolutions of `capacity` samples, at most 256 MiB. On tensor cores the
+/// library copies all operands and results, to put the channels of a pixel side by side, and keeps up to a MiB of partial sums;
+/// on other cores it keeps the sums alone.
 template <class P>
 constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision precision) {
   constexpr std::int64_t most = std::int64_t{256} << 20, sums = std::int64_t{1} << 20;
@@ -56,7 +56,7 @@ constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision pr
   return aligned(largest);
 }
 
-/// What is planned for either.
+/// Returns the bytes of workspace that are planned for both.
 template <class P>
 constexpr std::int64_t library_workspace(std::int64_t capacity, Precision precision) {
   const std::int64_t products = product_workspace<P>(), convolutions = convolution_workspace<P>(capacity, precision);

@@ -4,15 +4,15 @@
 namespace gradual::cuda {
 
 inline constexpr int long_row_threads = 1024;
-inline constexpr int long_row_tile = 4 * long_row_threads / warp_size;  ///< rows: a thread asks for four elements at once
-inline constexpr std::int64_t long_row = 2048;  ///< from so many columns on a block for each row pays
+inline constexpr int long_row_tile = 4 * long_row_threads / warp_size;  ///< rows: a thread loads four elements at once
+inline constexpr std::int64_t long_row = 2048;  ///< columns from which on a block for each row pays
 
-/// Whether so many rows would leave most of a GPU idle, if each had but a warp.
+/// Whether so few rows would leave most of a GPU idle, if each had only a warp.
 constexpr bool are_few(std::int64_t rows) { return rows < 4 * multiprocessors; }
 
-/// Takes a long row in tiles of `Rows` × 32 elements, whose columns are the canonical lanes: all of a block's threads call
-/// fill(row of the tile, column of the row) for its elements, then the lanes of one warp join(the same) for theirs, in their
-/// order. A warp alone would wait for the memory behind each 32 elements.
+/// Processes a long row in tiles of `Rows` × 32 elements, whose columns are the canonical lanes: all threads of the block call
+/// fill(row of the tile, column of the row) for its elements, then the lanes of one warp call join(the same) for theirs, in
+/// order. A warp alone would wait for memory after each 32 elements.
 template <int Rows, class Fill, class Join>
 GRADUAL_DEVICE void for_tiles_of_row(std::int64_t columns, Fill fill, Join join) {
   const int warp = thread_index() / warp_size, lane = thread_index() % warp_size;
@@ -33,7 +33,7 @@ struct LongRowTile : ReductionTile<Body, is_row_reduced, long_row_tile> {
   static constexpr bool pays = Body::group.row_reduces && Body::columns >= long_row;
 };
 
-/// A block for each row; writes no elements, which would wait for one another.
+/// Reduces rows, a block for each; writes no elements, which would wait for one another.
 template <class Body>
 GRADUAL_DEVICE void reduce_long_rows(const LoopMemory<Body::slots>& memory, const Step& step,
                                      typename LongRowTile<Body>::Shared& shared) {

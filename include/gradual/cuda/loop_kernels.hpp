@@ -4,7 +4,7 @@
 
 namespace gradual::cuda {
 
-/// Where the values of one loop lie; a kernel's argument. Loops with as many slots share it, and the code that launches
+/// Where the values of a loop are; a kernel argument. Loops with the same number of slots share it, and the code that launches
 /// them.
 template <int Slots>
 struct LoopMemory {
@@ -21,13 +21,13 @@ struct LoopMemory {
 
 namespace detail {
 
-/// Takes what is reduced where nothing is.
+/// The sink of loops that reduce nothing.
 struct NoSink {
   template <int S, class X>
   GRADUAL_DEVICE void reduce(X, std::int64_t) {}
 };
 
-/// The current lane of each reduction over a row. What is reduced over the batch is not for this kernel.
+/// The current lane of each reduction over a row; ignores reductions over the batch.
 template <class Body>
 struct LaneSink {
   float f32[Body::slots];
@@ -54,7 +54,7 @@ struct LaneSink {
   }
 };
 
-/// What closed blocks of each sum over the batch are added to.
+/// The totals of sums over the batch, to which closed blocks are added.
 template <class Body>
 struct Totals {
   typename Body::Shadow of_floats[Body::slots];
@@ -78,12 +78,12 @@ using cuda::shuffle_down;
 inline constexpr int map_threads = 256, row_threads = 128;  ///< in a block
 
 /// Elements that a thread computes at once, so that it waits for memory once for all of them: as many as leave registers for
-/// other threads. Of Adam's update, which reads four numbers, 1, 2 and 4 gave 0.81, 0.86 and 0.75 of a triad's bandwidth on an
+/// other threads. For Adam's update, which reads four numbers, 1, 2 and 4 gave 0.81, 0.86 and 0.75 of a triad's bandwidth on an
 /// H200.
 template <class Body>
 inline constexpr int elements_at_once = Body::reads_of_element <= 1 ? 4 : Body::reads_of_element <= 4 ? 2 : 1;
 
-/// What each kernel of loops does: those threads that there are compute elements, each on its own.
+/// Computes the elements of a loop, each on its own, by all threads of the launch.
 template <class Body>
 GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const Step& step) {
   constexpr std::int64_t columns = Body::columns;
@@ -106,7 +106,7 @@ GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const St
   }
 }
 
-/// The canonical lanes that have an element in a row, to a power of two: so many threads reduce it.
+/// The number of canonical lanes that have an element in a row, rounded up to a power of two: so many threads reduce it.
 template <class Body>
 inline constexpr int lanes_of_row = [] {
   int lanes = 1;
@@ -114,8 +114,8 @@ inline constexpr int lanes_of_row = [] {
   return lanes;
 }();
 
-/// Joins the canonical lanes, of which the first `Lanes` are those of threads side by side and the others have no element, and
-/// writes what a row is reduced to; all threads of the warp. `writes`: whether this thread's row is one.
+/// Joins the canonical lanes and writes the results of a row. The first `Lanes` of them belong to adjacent threads; the others
+/// have no element. All threads of the warp must call it. `writes`: whether this thread has a row.
 template <class Body, int Lanes>
 GRADUAL_DEVICE void finish_row(const typename Body::Row& row, detail::LaneSink<Body>& sink, bool writes = true) {
   Body::template for_slots<is_row_reduced>([&](auto s) {
@@ -129,7 +129,7 @@ GRADUAL_DEVICE void finish_row(const typename Body::Row& row, detail::LaneSink<B
   });
 }
 
-/// A warp for each row, its lanes the canonical ones, or for several narrow rows. `Stores`: whether it also writes elements.
+/// Reduces rows: a warp for each row, its lanes the canonical ones, or for several narrow rows. `Stores`: also writes elements.
 template <class Body, bool Stores>
 GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Step& step) {
   constexpr int lanes = lanes_of_row<Body>, most = Body::columns <= lanes ? elements_at_once<Body> : 1;

@@ -4,18 +4,17 @@
 
 namespace gradual::cuda {
 
-/// The losses of a micro-batch, its metrics and its weights, and where the host reads them: array after array of
-/// `stride`.
+/// The losses of a micro-batch, its metrics and its weights, and where the host reads them: arrays `stride` values apart.
 struct Losses {
   const void* from[max_loss_arrays];
   std::byte* to;
   int arrays;
-  std::int64_t unit, stride;  ///< values of one sample, and of most samples
+  std::int64_t unit, stride;  ///< values of one sample, and of the most samples of a micro-batch
   bool in_double = false;     ///< they are doubles, else floats
-  bool* lost = nullptr;       ///< set where a loss is not finite; null: nobody asks
+  bool* lost = nullptr;       ///< set where a loss is not finite; may be null
 };
 
-/// Kernels write straight into pinned memory: one launch, where there would be a copy for each array.
+/// Writes losses straight into pinned memory: one launch instead of a copy for each array.
 template <class E>
 GRADUAL_DEVICE void send_losses_in(const Losses& losses, const Step& step) {
   for (int a = 0; a < losses.arrays; ++a)

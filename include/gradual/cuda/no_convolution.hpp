@@ -8,7 +8,7 @@ namespace gradual::cuda {
 
 struct LibraryConvolution {};
 
-/// Where there is no cuDNN: nothing is asked of it.
+/// Stands in for cuDNN where it is not linked: supports no convolution.
 class ConvolutionLibrary {
  public:
   std::optional<LibraryConvolution> find(const ConvolutionForm&, std::int64_t, std::int64_t) const { return {}; }

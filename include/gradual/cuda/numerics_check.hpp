@@ -4,7 +4,7 @@
 
 namespace gradual::cuda {
 
-/// What nvcc's flags may change, computed from numbers that no compiler can see.
+/// Computes expressions that nvcc's flags may change, from numbers that no compiler can see.
 template <class T>
 GRADUAL_KERNEL void try_numerics(const T* x, T* result) {
   result[0] = x[0] * x[0] + x[1];

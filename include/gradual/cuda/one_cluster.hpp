@@ -20,8 +20,8 @@ GRADUAL_KERNEL_OF(block_threads) void one_cluster_kernel(GRADUAL_IN_PLACE Tasks 
   if (!here.skipped) Part::compute(tasks, losses, here, shared);
 }
 
-/// Kernel groups [Begin, End) of program P, computed one after another by one cluster of blocks, in one launch. What is
-/// made once a window is left out where a micro-batch does not begin one; losses are sent before backward begins.
+/// Kernel groups [Begin, End) of program P, computed one after another by one cluster of blocks, in one launch. The prologue is
+/// skipped where a micro-batch does not begin a window; losses are sent before backward begins.
 template <class P, class Products, int Begin, int End>
 class OneCluster {
   template <int G>
@@ -45,7 +45,7 @@ class OneCluster {
   static constexpr Phase phase(int group) { return P::schedule.groups[Begin + group].phase; }
   template <int G>
   static constexpr bool once_a_window = phase(G) == Phase::prologue;
-  /// Whether an unfinished block of its sums is kept, or each micro-batch is summed alone and added, as a library would.
+  /// Whether unfinished blocks of its sums are kept; else each micro-batch is summed alone and added, as a library would do.
   template <int G>
   static constexpr bool sums_in_blocks =
       Products::template sums_in_blocks<typename P::Shadow>(P::graph.nodes, P::template node<P::template first_of<Begin + G>>);
@@ -57,7 +57,7 @@ class OneCluster {
   struct alignas(16) Shared {
     unsigned char bytes[most_shared(Indices{})];
   };
-  /// Whether a launch can take them.
+  /// Whether one launch can take all groups.
   static constexpr bool possible = each_in_block(Indices{}) && sizeof(Tasks) < 32'000 && sizeof(Shared) <= 48 * 1024;
 
   static void run(const Launch& launch, const Losses& losses) {
@@ -83,7 +83,7 @@ class OneCluster {
   GRADUAL_DEVICE static void compute_group(const Tasks& tasks, const Losses& losses, const Step& step, Shared& shared) {
     if constexpr (begins_backward<G>) {
       send_losses(losses, step);
-      cluster_barrier();  // backward may write where they lie
+      cluster_barrier();  // backward may overwrite them
     }
     if constexpr (once_a_window<G>)
       if (!step.first) return;
@@ -95,16 +95,16 @@ class OneCluster {
   }
 };
 
-/// Kernels of a program as launches: how many, and which of them one cluster can take.
+/// Which of a program's kernels one cluster can compute in one launch.
 template <class P>
 struct LaunchesOf {
   static constexpr int first(Phase phase) { return first_group_of<P>(static_cast<int>(phase)); }
   static constexpr int boundary = first(Phase::boundary);
   static constexpr bool trains = first(Phase::forward) < first(Phase::backward) && first(Phase::backward) < boundary;
-  static constexpr int most_groups = 64;  // of one fold
+  static constexpr int most_groups = 64;  // in one fold expression
 
-  /// The most samples of a micro-batch that one launch of one cluster computes; 0: none. Where there are so few that
-  /// hardly a micro-batch is as small, such a kernel is not even compiled.
+  /// Returns the most samples of a micro-batch that one launch of one cluster computes; 0: none. Where hardly any micro-batch
+  /// would be that small, the kernel is not even compiled.
   static constexpr std::int64_t samples() {
     constexpr std::int64_t worth_compiling = 16;
     if constexpr (!trains || boundary > most_groups) {
@@ -115,7 +115,7 @@ struct LaunchesOf {
       else return OneCluster<P, CanonicalProducts, 0, boundary>::possible ? most : 0;
     }
   }
-  /// Whether one cluster computes what is left at a window's end.
+  /// Whether one cluster computes the work at a window's end.
   static constexpr bool end_in_one_cluster() {
     if constexpr (P::schedule.group_count - boundary < 2 || P::schedule.group_count - boundary > most_groups)
       return false;

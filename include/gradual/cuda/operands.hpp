@@ -6,9 +6,9 @@
 
 namespace gradual::cuda {
 
-// What a product reads: element (i, l) of one of a stack of matrices, i being its row or column and l the step of its
-// chains. `along_depth` says whether neighbours in memory are neighbours in l, else they are in i; `extent`, of operands of
-// convolutions, how many i there are.
+// Operands of products: element (i, l) of one of a stack of matrices, where i is its row or column and l the step of its
+// chains. `along_depth`: whether neighbours in memory are neighbours in l; otherwise they are in i. `extent`, for operands of
+// convolutions: the number of i.
 
 /// Neighbours in memory that are read or written at once.
 template <class E, int Count>
@@ -28,7 +28,7 @@ struct Strided {
 
   GRADUAL_DEVICE bool along_depth() const { return depth == 1; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const { return *find(m, i, l); }
-  /// This element and those after it in memory, of which `inside` are read and the others are `outside`.
+  /// Returns this element and the three after it in memory: `inside` of them are read, the others are `outside`.
   GRADUAL_DEVICE Neighbours<E, 4> four(std::int64_t m, std::int64_t i, std::int64_t l, int inside, E outside) const {
     const E* const from = find(m, i, l);
     Neighbours<E, 4> four;
@@ -44,7 +44,7 @@ struct Strided {
   }
 };
 
-/// Rows of several values, in each sample use after use: i is a column, l counts positions of all uses, `Positions` of one.
+/// Rows of several values, use after use in each sample: i is a column, l counts the positions of all uses, `Positions` each.
 template <class E, int Uses, std::int64_t Positions>
 struct RowsOfUses {
   using Element = E;
@@ -69,12 +69,12 @@ struct KernelWeights {
   GRADUAL_DEVICE bool along_depth() const { return true; }
   GRADUAL_DEVICE E operator()(std::int64_t m, std::int64_t i, std::int64_t l) const {
     const auto& c = form.get();
-    const std::int64_t group = c.groups == 1 ? 0 : m % c.groups;  // without a division, which a GPU has no unit for
+    const std::int64_t group = c.groups == 1 ? 0 : m % c.groups;  // avoids a division, for which a GPU has no unit
     return at[group * c.weights() + c.weight(i, l)];
   }
 };
 
-/// Images of a convolution, a matrix for each group of each: i is a position, l a tap.
+/// Images of a convolution, a matrix for each group of each image: i is a position, l a tap.
 template <class E, class Form = Given<Convolution>>
 struct ImagesByPosition {
   using Element = E;

@@ -8,8 +8,8 @@
 
 namespace gradual::cuda {
 
-/// What the host says before kernels begin. It is written into pinned memory, from which the first kernel reads it: so a
-/// recorded launch is told other values at no cost, where a kernel's launch alone costs the host more than a replay of many.
+/// What the host tells kernels before they begin. It is written into pinned memory, from which the first kernel reads it: so a
+/// replay gets new values at no cost, whereas one kernel launch alone costs the host more than a replay of many.
 struct alignas(16) Order {
   static constexpr int most_values = 8, room = 1024;
   struct Value {
@@ -17,14 +17,14 @@ struct alignas(16) Order {
     int begin, bytes;
   };
   Step step;
-  std::int64_t check = 0;  ///< on which the step depends
-  bool begins = false;     ///< a window, of whose losses none is known
-  int values = 0;          ///< that are to be written, one after another
+  std::int64_t check = 0;  ///< number of the check on which the step depends
+  bool begins = false;     ///< a window begins: none of its losses is known
+  int values = 0;          ///< number of values to be written, in order
   Value value[most_values] = {};
   unsigned char bytes[room] = {};
 };
 
-/// Samples that are few enough for a kernel to bring them: a copy costs the host more. All are multiples of 16.
+/// Samples few enough for a kernel to bring them: a copy would cost the host more. Addresses and sizes are multiples of 16.
 struct FewSamples {
   static constexpr std::int64_t most_bytes = 64 * 1024;
   const std::byte* from = nullptr;
@@ -34,10 +34,10 @@ struct FewSamples {
 
 inline constexpr int order_threads = 1024, order_places = 32;
 
-/// The most values that the kernel which reads an order looks at besides.
+/// The most values that the kernel that reads an order also checks.
 inline constexpr std::int64_t few_to_check = 1 << 15;
 
-/// Reads the next of `order_places` orders and, at the same time, samples, and makes a check; a launch of one block.
+/// Reads the next of `order_places` orders and copies samples at the same time, then makes a check; launched as one block.
 template <class T>
 GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, FewSamples samples, Check check) {
   struct alignas(16) Piece {
@@ -55,7 +55,7 @@ GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, F
   for (int v = 0; v < order.values; ++v) {
     const auto value = order.value[v];
     for (int i = thread_index(); i < value.bytes; i += order_threads) value.to[i] = order.bytes[value.begin + i];
-    barrier();  // a later one may be for the same place
+    barrier();  // a later value may have the same place
   }
   if (thread_index() == 0) {
     here->step = order.step;
@@ -76,7 +76,7 @@ class Orders {
   Heard* here() const { return reinterpret_cast<Heard*>(here_.data()); }
   const Step* step() const { return &here()->step; }
 
-  /// Whether bytes will be written to device memory with the next order: there may be too many.
+  /// Adds bytes for device memory to the next order. Returns false where it has no room for them.
   bool take(void* to, const void* bytes, std::int64_t count) {
     if (next_.values == Order::most_values || count > Order::room - used_) return false;
     next_.value[next_.values++] = {static_cast<unsigned char*>(to), used_, static_cast<int>(count)};
@@ -92,7 +92,7 @@ class Orders {
     constexpr std::int64_t half = order_places / 2;
     Order* const orders = reinterpret_cast<Order*>(places_.data());
     Event& read = read_[given_ / half % 2];
-    if (given_ % half == 0) read.wait();  // for those of the round before
+    if (given_ % half == 0) read.wait();  // until the orders of the previous round were read
     next_.step = step, next_.check = check_number, next_.begins = begins;
     std::memcpy(static_cast<void*>(orders + given_ % order_places), &next_, sizeof next_);
     try {
@@ -108,13 +108,13 @@ class Orders {
   }
 
  private:
-  /// Nobody knows whether it was read.
+  /// Starts afresh where it is unknown whether an order was read.
   void start_again(const Stream& stream) {
     given_ = 0;
     try {
       stream.wait();
-      stream.clear(here(), offsetof(Heard, lost));  // the window may go on
-    } catch (const Error&) {  // the device is lost, which every later call says
+      stream.clear(here(), offsetof(Heard, lost));  // all but `lost`: the window may go on
+    } catch (const Error&) {  // the device is lost, which every later call reports
     }
   }
 
@@ -122,9 +122,9 @@ class Orders {
   Pinned places_;
   Memory here_;
   Order next_;
-  int used_ = 0;  // of its bytes
+  int used_ = 0;  // bytes of next_
   std::int64_t given_ = 0;
-  Event read_[2];  // all of half of the places
+  Event read_[2];  // all orders in one half of the places
 };
 
 }  // namespace gradual::cuda

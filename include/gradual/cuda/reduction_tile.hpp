@@ -3,8 +3,8 @@
 
 namespace gradual::cuda {
 
-/// What a block of threads keeps of a loop while it computes elements side by side that are then reduced in their order: for
-/// `Those` of its slots, which reduce, a tile of at most `MostRows` × 32 numbers, as many rows as 32 KiB of shared memory hold.
+/// Shared memory for elements of a loop that a block of threads computes side by side and then reduces in order: for each of
+/// its reducing slots that `Those` selects, a tile of at most `MostRows` × 32 numbers, of as many rows as fit into 32 KiB.
 template <class Body, bool (*Those)(const Slot&), int MostRows>
 class ReductionTile {
   static constexpr int count_before(int slot) {
@@ -19,7 +19,7 @@ class ReductionTile {
   }
 
  public:
-  using Cell = std::conditional_t<any_double(), double, float>;  ///< holds what any of the reductions takes
+  using Cell = std::conditional_t<any_double(), double, float>;  ///< can hold an operand of any of the reductions
   static constexpr int columns = warp_size;
   static constexpr int count = count_before(Body::slots);
   template <int S>
@@ -40,7 +40,7 @@ class ReductionTile {
     Cell tile[count][rows][columns];
   };
 
-  /// Takes what is reduced of one element to its place.
+  /// Stores the operands of reductions of one element in their places.
   struct Sink {
     template <int S>
     static constexpr bool takes = Those(Body::plan.slots[S]);

@@ -1,6 +1,6 @@
 #pragma once
-// The words in which kernels are written: where a thread stands, barriers, shuffles. They are CUDA's own where nvcc
-// compiles; with GRADUAL_CUDA_TWIN any C++ compiler makes the host twin of the same kernels, for tests without a GPU.
+// The vocabulary of kernels: thread indices, barriers, shuffles. Under nvcc it is CUDA's own; with GRADUAL_CUDA_TWIN any C++
+// compiler builds the host twin of the same kernels, for tests without a GPU.
 #include <cstdint>
 
 #include <gradual/core/config.hpp>
@@ -8,11 +8,11 @@
 #if defined(__CUDACC__)
 #define GRADUAL_DEVICE __device__
 #define GRADUAL_KERNEL __global__
-/// A kernel with at most so many threads in a block and, where it is said, so many blocks at once on a multiprocessor.
+/// A kernel with this maximum of threads per block and, if given, this minimum of resident blocks per multiprocessor.
 #define GRADUAL_KERNEL_OF(...) __global__ __launch_bounds__(__VA_ARGS__)
 #define GRADUAL_SHARED __shared__
 #define GRADUAL_SHARED_IN_CLUSTER __shared__
-/// Of an argument whose address is passed on: it is read where it lies, not copied by every thread.
+/// For an argument whose address is passed on: it is read in place, not copied by every thread.
 #define GRADUAL_IN_PLACE const __grid_constant__
 #elif defined(GRADUAL_CUDA_TWIN)
 #include <gradual/cuda/twin.hpp>
@@ -21,7 +21,7 @@
 #define GRADUAL_KERNEL_OF(...)
 #define GRADUAL_IN_PLACE const
 #define GRADUAL_SHARED static  // blocks of the twin run one after another
-#define GRADUAL_SHARED_IN_CLUSTER static thread_local  // but for those of a cluster
+#define GRADUAL_SHARED_IN_CLUSTER static thread_local  // except those of a cluster
 #else
 #error "gradual: CUDA programs are compiled by nvcc: give the file the suffix .cu"
 #endif
@@ -29,7 +29,7 @@
 namespace gradual::cuda {
 
 inline constexpr int warp_size = 32;
-inline constexpr int multiprocessors = 132;  ///< of the GPUs (H100, H200) by which it is decided how kernels are launched
+inline constexpr int multiprocessors = 132;  ///< of the GPUs (H100, H200) for which launches are tuned
 
 #if defined(__CUDACC__)
 GRADUAL_DEVICE inline int thread_index() { return static_cast<int>(threadIdx.x); }
@@ -38,7 +38,7 @@ GRADUAL_DEVICE inline std::int64_t block_index() { return blockIdx.x; }
 GRADUAL_DEVICE inline std::int64_t block_count() { return gridDim.x; }
 /// Waits for all threads of the block.
 GRADUAL_DEVICE inline void barrier() { __syncthreads(); }
-/// Waits for all threads of the cluster: of the block where that is alone. They see what the others have written.
+/// Waits for all threads of the cluster, or of the block where that is alone; makes their writes visible to one another.
 GRADUAL_DEVICE inline void cluster_barrier() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;" ::: "memory");
@@ -46,14 +46,14 @@ GRADUAL_DEVICE inline void cluster_barrier() {
   __syncthreads();
 #endif
 }
-/// The value of the lane `by` places up in this warp; all lanes must ask.
+/// Returns the value of the lane `by` places up in this warp; all lanes must call it.
 template <class T>
 GRADUAL_DEVICE T shuffle_down(T value, int by) {
   return __shfl_down_sync(0xffffffffu, value, static_cast<unsigned>(by));
 }
-/// The lanes of this warp that say yes, lane l as bit l; all lanes must ask.
+/// Returns the lanes of this warp whose `yes` is true, lane l as bit l; all lanes must call it.
 GRADUAL_DEVICE inline unsigned ballot(bool yes) { return __ballot_sync(0xffffffffu, yes); }
-/// The lowest bit that is set.
+/// Returns the index of the lowest bit that is set.
 GRADUAL_DEVICE inline int lowest_bit(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
 #else
 inline int thread_index() { return twin::Grid::current().thread(); }

@@ -6,26 +6,26 @@
 
 namespace gradual::cuda {
 
-/// What changes from one micro-batch to the next. It lies in device memory, so that a recorded graph of kernels, launched
-/// again, sees the new values; kernels leave what lies beyond `batch`.
+/// What changes from one micro-batch to the next. It is in device memory, so that a replayed graph of kernels sees the new
+/// values. Kernels leave what lies beyond `batch` untouched.
 struct Step {
   std::int64_t batch = 0;          ///< samples in this micro-batch
   std::int64_t begin = 0;          ///< index in the window of its first sample
   bool first = true, last = true;  ///< whether it begins, and ends, the window
-  bool skipped = false;            ///< kernels do nothing: what they were asked for was found to be in vain
+  bool skipped = false;            ///< kernels do nothing: the check they depend on has failed
   Randomness random = {};
 };
 
-/// What kernels have heard of the host, in device memory.
+/// The state of kernels, in device memory: what the host has told them and what their checks have found.
 struct Heard {
   Step step;
-  std::int64_t orders = 0;  ///< that were read
-  std::int64_t check = 0;   ///< number of the check on which the step depends; 0: of none
+  std::int64_t orders = 0;  ///< number of orders that were read
+  std::int64_t check = 0;   ///< number of the check on which the step depends; 0: none
   std::int64_t failed = 0;  ///< number of the last check that failed
   bool lost = false;        ///< a loss of the window is not finite
 };
 
-// Kernels are templates, so that every source that uses them may hold one.
+// Kernels are templates, so that every source file that uses one may define it.
 
 template <class T>
 GRADUAL_KERNEL void set_step(T* to, T value) {
@@ -38,19 +38,19 @@ GRADUAL_KERNEL void add(W* to, const T* from, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) to[i] += from[i];
 }
 
-/// Makes numbers of complete sums, in their places.
+/// Replaces complete sums by plain numbers, in place.
 template <class W>
 GRADUAL_KERNEL void complete_sums(W* sums, std::int64_t count) {
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) complete(sums[i]);
 }
 
-/// What must be finite, or kernels behind it do nothing; `on_host`: where the host reads the number of the last check that
+/// Values that must be finite, or later kernels do nothing. `on_host`: where the host reads the number of the last check that
 /// failed.
 struct Check {
   const void* values = nullptr;
   std::int64_t count = 0;
   DType type = DType::f32;
-  bool losses = false;  ///< those of the window, too
+  bool losses = false;  ///< the window's losses must be finite, too
   std::int64_t* on_host = nullptr;
 
   template <class T>
@@ -66,7 +66,7 @@ struct Check {
   }
 };
 
-/// By those threads that there are, which have heard of it.
+/// Makes a check, by all threads of the launch, and notes in `here` where it fails.
 GRADUAL_DEVICE inline void look_for_not_finite(const Check& check, Heard& here) {
   bool found = check.losses && here.lost;
   for (std::int64_t i = global_thread(); i < check.count; i += global_threads()) found |= check.fails(i);

@@ -1,6 +1,6 @@
 #pragma once
-// The host twin of a GPU: the threads of a block are fibers that take turns at barriers and shuffles. It shows that
-// kernels compute what they must, and that all threads reach the same barriers; it says nothing of speed.
+// The host twin of a GPU: the threads of a block are fibers that take turns at barriers and shuffles. It shows that kernels
+// compute the right results and that all threads reach the same barriers; it says nothing about speed.
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -25,7 +25,7 @@ namespace gradual::cuda::twin {
 /// One launch: runs its blocks one after another, or those of a cluster at once.
 class Grid {
  public:
-  /// The launch that is running on this thread.
+  /// Returns the launch that is running on this thread.
   static Grid& current() { return *current_; }
 
   /// `backwards`: threads take turns from the last to the first, which shows where a barrier is missing.
@@ -36,8 +36,8 @@ class Grid {
     for (block_ = 0; block_ < blocks_; ++block_) run_block();
     current_ = outer;
   }
-  /// One launch of one cluster, whose blocks run at once, each by a thread of the host. Errors: as the constructor;
-  /// std::logic_error where some wait for all more often than others.
+  /// Launches one cluster, whose blocks run at once, each on a thread of the host. Errors: as the constructor; std::logic_error
+  /// where some blocks reach cluster barriers more often than others.
   static void run_cluster(int blocks, int threads, const std::function<void()>& kernel, bool backwards) {
     std::barrier<> meeting(blocks);
     std::vector<int> waited(static_cast<std::size_t>(blocks));
@@ -48,7 +48,7 @@ class Grid {
       } catch (...) {
         failed[block] = std::current_exception();
       }
-      meeting.arrive_and_drop();  // nobody waits for it any more
+      meeting.arrive_and_drop();  // the others no longer wait for this block
     };
     {
       std::vector<std::jthread> others;
@@ -67,7 +67,7 @@ class Grid {
   std::int64_t blocks() const { return blocks_; }
 
   void barrier() { all_.wait(threads_, *this); }
-  /// For all threads of the cluster: of the block where that is alone.
+  /// Waits for all threads of the cluster, or of the block where that is alone.
   void cluster_barrier() {
     barrier();
     if (cluster_ == nullptr) return;
@@ -100,7 +100,7 @@ class Grid {
     current_ = outer;
   }
 
-  /// A place where `count` threads wait for one another, again and again.
+  /// A reusable barrier for `count` threads.
   struct Meeting {
     int arrived = 0;
     unsigned round = 0;
@@ -126,7 +126,7 @@ class Grid {
     f(std::as_const(warp));
     warp.meeting.wait(32, *this);
   }
-  /// Made once, then a kernel's thread after another. Turns are taken by jumps: `swapcontext` asks the system twice.
+  /// Made once, then reused for one kernel thread after another. It switches by jumps: `swapcontext` makes two system calls.
   struct Fiber {
     ucontext_t context;
     jmp_buf place;
@@ -187,7 +187,7 @@ class Grid {
   std::function<void()> kernel_;
   bool backwards_, moved_ = false;
   std::barrier<>* cluster_ = nullptr;
-  int waited_ = 0;  // for all of the cluster
+  int waited_ = 0;  // number of waits at the cluster barrier
   Meeting all_;
   std::vector<Warp> warps_;
   jmp_buf scheduler_;

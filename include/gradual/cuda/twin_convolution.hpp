@@ -13,7 +13,7 @@ struct LibraryConvolution {
   ConvolutionForm form;
 };
 
-/// Whether the library has an engine for what it is asked for.
+/// Whether the twin's library has an engine for convolutions.
 inline bool twin_has_engines = true;
 
 /// Stands in for cuDNN: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
@@ -62,7 +62,7 @@ class ConvolutionLibrary {
             if (const std::int64_t pixel = c.pixel(position, tap); pixel >= 0)
               sum += product(form, y[(image * c.outputs + output) * c.positions() + position], x[image * c.image() + pixel]);
         E& to = w[output * c.taps() + tap];
-        to = E(form.adds ? static_cast<float>(to) + sum : sum);  // what is not asked for is not read: it may be a NaN
+        to = E(form.adds ? static_cast<float>(to) + sum : sum);  // else not read: it may be a NaN
       }
   }
   template <class E>

@@ -13,7 +13,7 @@ struct Gemm {
   const float* bias = nullptr;
 };
 
-/// Of how many products at once the twin's library has algorithms: cuBLASLt may have none beyond 65535.
+/// The most products at once for which the twin's library has algorithms: cuBLASLt may have none beyond 65535.
 inline std::int64_t twin_most_products = 65535;
 
 /// Stands in for cuBLASLt: the same layouts, one chain of float sums, operands rounded as coarsely as `Precision` allows.
@@ -51,7 +51,7 @@ class GemmLibrary {
             sum += rounded(x, g.precision) * rounded(y, g.precision);
           }
           C& to = d[row + column * g.m];
-          if (beta != 0) sum += beta * static_cast<float>(to);  // what is not asked for is not read: it may be a NaN
+          if (beta != 0) sum += beta * static_cast<float>(to);  // else not read: it may be a NaN
           if (g.epilogue != Epilogue::none) sum += bias[row];
           to = C(g.epilogue == Epilogue::bias_relu && !(sum > 0) ? 0 : sum);
         }

@@ -15,14 +15,14 @@
 
 namespace gradual::cuda {
 
-/// Bytes of the twin's device.
+/// The bytes of memory that the twin's device has.
 inline std::int64_t twin_memory = std::int64_t{1} << 36;
-/// After how many pieces of memory, the device's or pinned, the twin refuses one, as a system may; −1: never.
+/// The number of allocations, of device or pinned memory, after which the twin refuses one, as a system may; −1: never.
 inline int twin_refuses_after = -1;
 
 namespace twin {
 
-/// Whether a library's work is being captured. A device refuses to take memory then, and to be waited for.
+/// Whether a library's work is being captured. Meanwhile a device can neither allocate memory nor be waited for.
 inline bool captures = false;
 inline void require_no_capture(const char* call) {
   if (captures) throw std::logic_error(std::string(call) + ": a library's work is being captured");
@@ -33,8 +33,8 @@ inline bool refuses() {
   return twin_refuses_after >= 0 && twin_refuses_after-- == 0;
 }
 
-/// All memory of the twin's devices: pages that the host cannot touch but while kernels and copies run, as on a GPU. Where
-/// streams work at once it can, since to change each time who may takes longer than most kernels do.
+/// All memory of the twin's devices: pages that the host can touch only while kernels and copies run, as on a GPU. Where
+/// streams work at once it always can, since changing the protection each time takes longer than most kernels.
 class DeviceMemory {
  public:
   static DeviceMemory& all() {
@@ -42,7 +42,7 @@ class DeviceMemory {
     return memory;
   }
 
-  /// Null where there is no room.
+  /// Returns null where there is no room.
   std::byte* take(std::size_t bytes) {
     if (const auto free = free_.find(bytes); free != free_.end()) return free_.extract(free).mapped();
     if (first_ == nullptr || bytes > room - used_) return nullptr;
@@ -51,7 +51,7 @@ class DeviceMemory {
   bool holds(const void* data) const { return data >= first_ && data < first_ + used_; }
   void give_back(std::byte* data, std::size_t bytes) { free_.emplace(bytes, data); }
 
-  /// While one lives, it can be touched.
+  /// A scope in which device memory can be touched.
   class Revealed {
    public:
     Revealed() {
@@ -66,7 +66,7 @@ class DeviceMemory {
   };
 
  private:
-  static constexpr std::size_t room = std::size_t{1} << 36;  // of addresses
+  static constexpr std::size_t room = std::size_t{1} << 36;  // bytes of address space
 
   DeviceMemory() {
     void* const at = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -89,7 +89,7 @@ class DeviceMemory {
 
 }  // namespace twin
 
-/// One piece of zeroed device memory of the twin, owned by its maker. Errors: MemoryError with the bytes needed and free.
+/// A piece of zeroed device memory of the twin, owned by its maker. Errors: MemoryError with the bytes needed and free.
 class Memory {
  public:
   Memory() = default;
@@ -109,7 +109,7 @@ class Memory {
   Memory(Memory&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Memory& operator=(Memory&& other) noexcept {
-    const Memory before(std::move(*this));  // what is moved to itself is left empty, as a vector is
+    const Memory before(std::move(*this));  // a self-move leaves it empty, as with a vector
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
     return *this;
@@ -124,11 +124,11 @@ class Memory {
 
   std::byte* data() const { return data_; }
   std::int64_t size() const { return bytes_; }
-  /// Bytes of all pieces that there are.
+  /// Returns the bytes of all live pieces.
   static std::int64_t held() { return held_; }
 
  private:
-  /// With room behind it, which nobody has.
+  /// Returns its bytes in whole pages, with at least one unused byte at the end.
   std::size_t pages() const { return (static_cast<std::size_t>(bytes_) / 4096 + 1) * 4096; }
 
   inline static std::int64_t held_ = 0;

@@ -8,7 +8,7 @@
 // What the twin's libraries share.
 namespace gradual::cuda {
 
-/// f(E()) for the type of a library's operands.
+/// Calls f(E()) for the type E of a library's operands.
 template <class F>
 void with_elements(DType dtype, F f) {
   if (dtype == DType::bf16) f(bf16{});
@@ -16,7 +16,7 @@ void with_elements(DType dtype, F f) {
   else f(float{});
 }
 
-/// A number as coarse as `Precision` allows an operand to be.
+/// Returns x as coarse as `precision` allows an operand to be.
 inline float rounded(float x, Precision precision) {
   const std::uint32_t lost = precision == Precision::float32 ? 0u : precision == Precision::tf32 ? 0x1fffu : 0xffffu;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & ~lost);

@@ -23,7 +23,7 @@ inline int device_count() { return 2; }
 inline bool device_found() { return true; }
 inline void require_device() {}
 
-/// Memory of the host, which may be refused as the device's. Nobody has cleared it.
+/// Uncleared host memory, whose allocation the twin may refuse, like that of device memory.
 struct Pinned : HeapBlock {
   Pinned() = default;
   explicit Pinned(std::int64_t bytes) : HeapBlock(bytes) {
@@ -40,22 +40,22 @@ class Event;
 struct Recording {
   struct Recorded {
     std::function<void()> work;
-    Event* event;  ///< where it is not work
+    Event* event;  ///< to record, where there is no work
   };
   std::vector<Recorded> all;
 };
 
-/// The order in which the twin's threads take turns: tests try both.
+/// Whether the twin's threads take turns from the last to the first: tests try both.
 inline bool twin_runs_backwards = false;
-/// Of how many blocks its clusters are then, each of which takes a thread of the host; the other way round they are of one.
+/// The number of blocks of its clusters if so, each of which takes a host thread; otherwise clusters are single blocks.
 inline constexpr int twin_cluster_blocks = 2;
 
-/// A place in a stream's work that others may wait for.
+/// A point in a stream's work that others may wait for.
 class Event {
  public:
   void wait() const {
     twin::require_no_capture("Event::wait");
-    const twin::DeviceMemory::Revealed revealed;  // for all that it does at once
+    const twin::DeviceMemory::Revealed revealed;  // once for all of that work
     if (of_ != nullptr) of_->run_until(place_);
   }
 
@@ -65,7 +65,7 @@ class Event {
   std::int64_t place_ = 0;
 };
 
-/// After how many launches the twin's device fails once, as one may; −1: never.
+/// The number of launches after which the twin's device fails once, as one may; −1: never.
 inline int twin_fails_after = -1;
 
 class Stream {
@@ -77,9 +77,9 @@ class Stream {
   }
 
   void copy(void* to, const void* from, std::int64_t bytes) const {
-    if (bytes > 0) enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });  // else from or to nowhere
+    if (bytes > 0) enqueue([=] { std::memmove(to, from, static_cast<std::size_t>(bytes)); });  // else the pointers may be null
   }
-  /// What the host's memory holds now, or the device's then.
+  /// Copies what host memory holds now, or what device memory holds when the copy is made.
   void write(void* to, const void* source, std::int64_t bytes) const {
     require_no_recording("write");
     if (twin::DeviceMemory::all().holds(source)) return copy(to, source, bytes);
@@ -121,13 +121,13 @@ class Stream {
     const int at_once = twin_runs_backwards ? std::min(blocks, twin_cluster_blocks) : 1;
     launch_threads(at_once, threads, [=] { kernel(arguments...); }, true);
   }
-  /// Asks for it, or adds it to what is recorded. A recording of kernels alone takes nothing else, which a device would do at
-  /// once and replay never.
+  /// Queues work, or adds it to the recording. A recording of kernels alone takes no such work: a device would do it at once
+  /// and never replay it.
   void enqueue(std::function<void()> work) const {
     if (kernels_alone_) throw std::logic_error("a recording of kernels alone: other work is no part of it");
     add(std::move(work));
   }
-  /// As on a device, later calls do what was recorded and not what would be now.
+  /// As on a device, later calls repeat what was recorded and do not call `record`.
   template <class F>
   void replay(Recording& recording, bool kernels_alone, F record) const {
     if (recording.all.empty()) {
@@ -154,7 +154,7 @@ class Stream {
     if (recording_ != nullptr) recording_->all.push_back({std::move(on_device), nullptr});
     else work_->add(std::move(on_device));
   }
-  /// Of what belongs to a stream's work as it goes on, not to a recording of it.
+  /// Refuses calls that act on a stream's running work and cannot be recorded. Errors: std::logic_error.
   void require_no_recording(const char* call) const {
     if (recording_ != nullptr) throw std::logic_error(std::string(call) + ": it is being recorded");
   }
@@ -169,7 +169,7 @@ class Stream {
 
   std::shared_ptr<twin::Work> work_ = std::make_shared<twin::Work>();
   mutable Recording* recording_ = nullptr;
-  mutable bool kernels_alone_ = false;  // are recorded
+  mutable bool kernels_alone_ = false;  // the recording takes no other work
 };
 
 }  // namespace gradual::cuda

@@ -7,15 +7,14 @@
 
 namespace gradual::cuda {
 
-/// Whether streams that are made now do what they are asked for at once or when somebody waits for it, which shows where
-/// nobody did: tests try both.
+/// Whether new streams do their work only when somebody waits for it, which reveals missing waits, or at once: tests try both.
 inline bool twin_works_late = false;
 
 namespace twin {
 
-inline std::int64_t not_yet_done = 0;  ///< of what all streams were asked for
+inline std::int64_t not_yet_done = 0;  ///< number of functions queued in all streams
 
-/// What a stream was asked for.
+/// The queued work of a stream.
 class Work {
  public:
   Work() { all().push_back(this); }
@@ -40,7 +39,7 @@ class Work {
     }
   }
 
-  /// Does what every stream was asked for, as a device does before memory is given back.
+  /// Does the queued work of all streams, as a device does before memory is freed.
   static void finish_all() {
     for (std::size_t i = 0; i < all().size(); ++i) all()[i]->run_until(all()[i]->asked());
   }

@@ -5,14 +5,14 @@
 
 namespace gradual::detail {
 
-/// The score of each sample, and its weight, which is below 0 for negative samples.
+/// The score of each sample and its weight, which is negative for negative samples.
 template <class Weight>
 using ScoredSamples = std::vector<std::pair<double, Weight>>;
 
 [[noreturn, gnu::cold]] void refuse_scores(const char* asked, std::size_t scores, std::size_t others, const char* what);
 [[noreturn, gnu::cold]] void refuse_scores(const char* asked, std::size_t sample, double score, double label, double weight);
 
-/// Pairs scores with signed weights. Errors, in the name of the function `asked`: DataError for another number of scores than
+/// Pairs scores with signed weights. Errors, in the name of the function `asked`: DataError for different numbers of scores and
 /// labels, a score that is NaN, a label that is not 0 or 1, or a weight that is negative, infinite or NaN.
 template <class Weight, class Scores, class Labels, class WeightOf>
 ScoredSamples<Weight> scored_samples(const char* asked, const Scores& scores, const Labels& labels, WeightOf weight_of) {
@@ -28,7 +28,7 @@ ScoredSamples<Weight> scored_samples(const char* asked, const Scores& scores, co
   }
   return samples;
 }
-/// The same with the weights in a range. Errors: also DataError for another number of them.
+/// The same with the weights in a range. Errors: also DataError for a different number of weights.
 template <class Scores, class Labels, class Weights>
 ScoredSamples<double> weighted_samples(const char* asked, const Scores& scores, const Labels& labels, const Weights& weights) {
   if (std::size(scores) != std::size(weights)) refuse_scores(asked, std::size(scores), std::size(weights), "weights");

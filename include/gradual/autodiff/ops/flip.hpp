@@ -11,7 +11,7 @@ namespace detail {
 /// Swaps neighbouring blocks of `size` places along an axis.
 constexpr Var swap_blocks(Var x, int axis, std::int64_t size) {
   const Shape whole = x.shape();
-  Shape pairs;  // neighbouring axes are joined, except that of samples and that of the two blocks
+  Shape pairs;  // neighbouring axes are joined, except the sample axis and that of the two blocks
   bool joins = false;
   const auto add = [&](std::int64_t extent, bool joined) {
     if (joins && joined) pairs.extent[pairs.rank - 1] *= extent;
@@ -36,7 +36,7 @@ constexpr Var swap_blocks(Var x, int axis, std::int64_t size) {
 }
 }  // namespace detail
 
-/// Returns x with the places along `axis` (negative: from the end) in reverse order, to the bit. Takes log2 n copies for n
+/// Returns x with its places along `axis` (negative: from the end) in reverse order, to the bit. Makes log2 n copies for n
 /// places: neighbours are swapped, then pairs, then fours. Errors: an axis out of range; the sample axis; integers.
 constexpr Var flip(Var x, int axis) {
   const detail::Composite called("flip", x);

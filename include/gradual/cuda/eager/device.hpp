@@ -13,7 +13,7 @@ namespace gradual::cuda {
 template <class Ops>
 class EagerExecutor;
 
-/// An NVIDIA GPU as eager tensors see it: all work goes through one stream. `Ops`: what kernels are compiled for.
+/// An NVIDIA GPU as eager tensors see it: all work goes through one stream. `Ops`: the ops that have kernels.
 template <class Ops>
 class EagerDevice final : public gradual::eager::Accelerator {
  public:
@@ -21,7 +21,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
   explicit EagerDevice(int index) : index_(checked(index)), name_("cuda:" + std::to_string(index)) {
     const OnDevice here(index_);
     check_numerics();
-    stream_.emplace(true);  // what tensors hold may be given to sessions as samples of the device
+    stream_.emplace(true);  // tensors' memory may be given to sessions as samples on the device
     steps_ = Memory(2 * sizeof(Step) + sizeof(Heard));
     set_step(0, {.batch = 1});
   }
@@ -56,14 +56,14 @@ class EagerDevice final : public gradual::eager::Accelerator {
   void add_to(T* to, const T* from, std::int64_t count) {
     launch(&cuda::add<T, T>, count, to, from, count);
   }
-  /// Launches a kernel with a thread for each of `work` things, or many things for each of many threads.
+  /// Launches a kernel with a thread for each of `work` items, or with many threads that take many items each.
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t work, A... arguments) {
     constexpr std::int64_t most = 256;
     const std::int64_t threads = std::min(most, (work + warp_size - 1) / warp_size * warp_size);
     if (work > 0) stream_->launch(kernel, blocks_for(work, threads), static_cast<int>(threads), arguments...);
   }
-  /// Launches a kernel with a block of threads for each of `blocks` things.
+  /// Launches a kernel with a block of threads for each of `blocks` items.
   template <class... A>
   void launch_blocks(void (*kernel)(A...), std::int64_t blocks, int threads, A... arguments) {
     stream_->launch(kernel, blocks_for(blocks, 1), threads, arguments...);
@@ -76,7 +76,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
     arguments.workspace = workspace;
     f(Launch{*stream_, arguments, steps() + 1, step.batch});
   }
-  /// The same for kernels that are given whole sizes, for one sample.
+  /// The same for kernels that take the sizes of the whole batch, as one sample.
   template <class F>
   void whole(F f) {
     f(Launch{*stream_, StepArguments{}, steps(), 1});
@@ -109,7 +109,7 @@ class EagerDevice final : public gradual::eager::Accelerator {
   int index_;
   std::string name_;
   std::optional<Stream> stream_;
-  Memory steps_;  // of a whole, of a window, and behind them what a check found
+  Memory steps_;  // for `whole`, for `in_window`, and then the result of a check
 };
 
 }  // namespace gradual::cuda

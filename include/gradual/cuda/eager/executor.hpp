@@ -25,14 +25,14 @@ class EagerExecutor final : public gradual::eager::Executor {
     sweep_elements_ = std::numeric_limits<std::int64_t>::max();  // no cache holds a part
   }
 
-  /// Those of a session's windows are looked at with the other inputs; for others the host waits.
+  /// Labels in a session's windows are checked with the other inputs; for others the host waits.
   void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {
     if (deferring_ && staged) return;
     const auto* label = static_cast<const std::int32_t*>(on_host(tape, id));
     gradual::eager::check_labels(op, label, elements(tape[id]), range);
   }
 
-  /// Takes also what sums are made in. Errors: MemoryError.
+  /// Allocates also the workspace of sums. Errors: MemoryError.
   void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, sum, shadow, begin, last);
     for (int k = 0; k < tape[sum].op->arity; ++k) dense(tape, tape[sum].in[k]);  // also the rows of several uses
@@ -71,7 +71,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     }
   }
 
-  /// Eager kernels compute with what lies in memory. Errors: TypeError for values of 16 bits.
+  /// Eager kernels compute in the type that values have in memory. Errors: TypeError for values of 16 bits.
   static void refuse_sixteen_bits(const Tape& tape, int id) {
     bool any = is_small(tape[id].dtype);
     for (int k = 0; k < tape[id].op->arity; ++k) any = any || is_small(tape[tape[id].in[k]].dtype);
@@ -79,7 +79,7 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
 
   std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
-  /// Doubles, which are for checks, have one tile: each takes the compiler half a second.
+  /// Doubles, used for checks, have only one size of tile: each takes the compiler half a second.
   template <class T>
   static constexpr int largest_tile = sizeof(T) == 4 ? 128 : 32;
 
@@ -100,7 +100,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     return kernels_of_list(Ops{})[place];
   }
 
-  /// Node `id`, as kernels read it.
+  /// Returns node `id` as kernels read it.
   MapOperand operand(const Tape& tape, int id) {
     const Node& node = tape[id];
     MapOperand operand;
@@ -217,7 +217,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     gpu_.whole([&](const Launch& launch) { start_contraction<largest_tile<T>>(p, launch); });
   }
 
-  /// Rows of a table. Indices were looked at when the op was recorded.
+  /// Gathers rows of a table. Indices were checked when the op was recorded.
   template <class T>
   void run_gather(const Tape& tape, int id) {
     const Node& node = tape[id];
@@ -234,7 +234,7 @@ class EagerExecutor final : public gradual::eager::Executor {
         [&](const Launch& launch) { gpu_.launch(&gather_kernel<T>, count * rows.extent[1], task, launch.step); });
   }
 
-  /// Rows of each sample's own table, or what is added up into them. Indices were looked at when the op was recorded.
+  /// Gathers rows of each sample's own table, or sums rows into it. Indices were checked when the op was recorded.
   template <class T>
   void run_own_rows(const Tape& tape, int id) {
     const Node& node = tape[id];
@@ -269,7 +269,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     gpu_.whole([&](const Launch& launch) { gpu_.launch(kernel, elements(node), task, launch.step); });
   }
 
-  /// In how many blocks, that are summed side by side, the samples of a sum can lie; 0: they are summed one after another.
+  /// Returns the most blocks, summed side by side, that the samples of a sum touch; 0: they are summed one after another.
   std::int64_t blocks(const Tape& tape, const Node& sum) const {
     const std::int64_t p = positions(tape, sum);
     if (batch_ * p == 0 || sum.op->kind == Kind::batch_scatter) return 0;

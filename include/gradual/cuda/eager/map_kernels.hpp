@@ -4,20 +4,20 @@
 #include <gradual/cuda/simt.hpp>
 #include <gradual/eager/view.hpp>
 
-// Kernels of what eager ops make element by element. Sizes and views are known when they are launched; loops are not
-// unrolled, since there is a kernel for each op and type.
+// Kernels of eager ops that work element by element. Sizes and views are known only at launch; loops are not unrolled, since
+// there is a kernel for each op and type.
 
 namespace gradual::cuda {
 
 /// An operand as kernels read it: elements in memory, in their order or as a view, one number, or indices.
 struct MapOperand {
   enum class From : unsigned char { memory, view, number, index } from = From::number;
-  DType dtype = DType::f32;  ///< of what lies in memory
+  DType dtype = DType::f32;  ///< of the elements in memory
   const void* data = nullptr;
   double number = 0;
   gradual::eager::View view;
 
-  /// Element i, as a T.
+  /// Returns element i, as a T.
   template <class T>
   GRADUAL_DEVICE T read(std::int64_t i) const {
     if (from == From::number) return static_cast<T>(number);
@@ -56,7 +56,7 @@ GRADUAL_KERNEL void elementwise_kernel(MapTask task) {
   }
 }
 
-/// The first operand, put into memory.
+/// Writes the first operand to memory.
 template <class T>
 GRADUAL_KERNEL void view_kernel(MapTask task) {
   GRADUAL_UNROLL(1)
@@ -64,7 +64,7 @@ GRADUAL_KERNEL void view_kernel(MapTask task) {
     static_cast<T*>(task.out)[i] = task.in[0].read<T>(i);
 }
 
-/// Rows of `own` elements, behind each of which others of `rest` elements stand.
+/// Writes rows of `own` elements, each followed by `rest` elements of `others`.
 template <class T>
 GRADUAL_KERNEL void uses_kernel(const T* first, const T* others, T* out, std::int64_t own, std::int64_t rest,
                                 std::int64_t rows) {
@@ -75,7 +75,7 @@ GRADUAL_KERNEL void uses_kernel(const T* first, const T* others, T* out, std::in
   }
 }
 
-/// Rows of `own` elements, with `before` places before them and others behind, up to `row`, that hold one value.
+/// Pads rows of `own` elements by one value: `before` places before them, and others after them, up to `row` places.
 template <class T>
 GRADUAL_KERNEL void pad_kernel(const T* x, T* out, T value, std::int64_t own, std::int64_t before, std::int64_t row,
                                std::int64_t count) {
@@ -86,7 +86,7 @@ GRADUAL_KERNEL void pad_kernel(const T* x, T* out, T value, std::int64_t own, st
   }
 }
 
-/// One piece of a join: rows of `own` elements, to each of which `zero` is added, at the place `before` of rows of `row`.
+/// Writes one piece of a join: rows of `own` elements, with `zero` added to each, at place `before` of rows of `row`.
 template <class T>
 GRADUAL_KERNEL void piece_kernel(const T* x, T* out, T zero, std::int64_t own, std::int64_t before, std::int64_t row,
                                  std::int64_t count) {
@@ -94,7 +94,7 @@ GRADUAL_KERNEL void piece_kernel(const T* x, T* out, T zero, std::int64_t own, s
   for (std::int64_t i = global_thread(); i < count; i += global_threads()) out[i / own * row + before + i % own] = x[i] + zero;
 }
 
-/// What a random op draws, `unit` elements for each sample where it is `batched`.
+/// Writes what a random op draws: `unit` elements for each sample where it is `batched`.
 template <class T, class Draw>
 GRADUAL_KERNEL void draw_kernel(T* out, Randomness random, std::int64_t source, bool batched, Draw draw, std::int64_t unit,
                                 std::int64_t count) {

@@ -13,7 +13,7 @@ struct RowTask {
 };
 
 namespace detail {
-/// Joins the lanes of a warp, and writes what row r is reduced to; all threads of the warp.
+/// Joins the lanes of a warp and writes the result of row r; all threads of the warp must call it.
 template <class Lane>
 GRADUAL_DEVICE void finish_row(const RowTask& task, std::int64_t r, typename Lane::type mine) {
   for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
@@ -49,8 +49,8 @@ GRADUAL_KERNEL_OF(long_row_threads) void reduce_long_rows_kernel(RowTask task) {
   }
 }
 
-/// Sums over a batch, in two steps: first the chain of each block in which the part lies, side by side: a thread for
-/// each column of each block. `open`: what earlier parts left of the first. The second step is
+/// Sums over a batch in two steps. First, the chains of all blocks that the part touches are computed side by side: a thread
+/// for each column of each block. `open`: what earlier parts left of the first block. The second step is
 /// `contraction_totals_kernel`.
 template <class T>
 GRADUAL_KERNEL void batch_sum_blocks_kernel(const T* x, const T* open, T* chains, std::int64_t columns,
