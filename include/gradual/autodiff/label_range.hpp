@@ -9,7 +9,7 @@ namespace gradual {
 /// elements), the values that they may have, and the value that stands for no class.
 struct LabelRange {
   enum class Of : unsigned char { label, table_row, place };  ///< what they are, for errors
-  static constexpr std::int64_t none = std::int64_t{1} << 62;  ///< `ignored` where no label is
+  static constexpr std::int64_t none = std::int64_t{1} << 62;  ///< `ignored`, if no label is to be ignored
   int input = -1;
   std::int64_t begin = 0, count = 0, period = 0;
   std::int64_t classes = 0;

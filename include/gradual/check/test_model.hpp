@@ -206,7 +206,7 @@ inline Loss on_tape(Loss loss, Tape& tape) {
 
 /// Compares the gradient of a net's loss on these samples with differences of losses, in double and without dropout, along two
 /// directions of each parameter: `EXPECT_TRUE(test_model(Net{}, parameters, x, y).mistakes.empty())`. It finds wrong
-/// derivatives of user-defined ops, and those hidden by `stop_gradient`. Derivatives are compared to about 1e-6 where the model
+/// derivatives of user-defined ops, and derivatives hidden by `stop_gradient`. They are compared to about 1e-6 where the model
 /// has them; a value on a kink is reported as such. Slow: the reference interpreter computes every op, some 90 times for each
 /// parameter; a few samples are enough. `parameters`: all values, parameter after parameter. Errors: DataError for data that do
 /// not fit together or cannot be learned from, and for another number of parameters.

@@ -24,7 +24,8 @@ class HeapBlock {
   std::span<std::byte> bytes() const { return {data_, static_cast<std::size_t>(bytes_)}; }
 
  private:
-  /// Asks for large pages, which may be refused: blocks are walked in large strides, and each small page costs a look-up.
+  /// Asks for large pages if the block is large; they may be refused. Such blocks are walked in large strides, and each small
+  /// page costs a look-up.
   void ask_for_large_pages();
 
   [[noreturn, gnu::cold]] static void refuse(std::int64_t bytes);

@@ -35,7 +35,7 @@ struct FixedText {
     return *this;
   }
   constexpr FixedText& operator<<(int number) { return *this << static_cast<std::int64_t>(number); }
-  /// Appends a number in six decimal places; compilers cannot evaluate the standard library's formatting.
+  /// Appends a number with at most six decimal places; compilers cannot evaluate the standard library's formatting.
   [[gnu::noinline]] constexpr FixedText& operator<<(double number) {
     if (number != number) return *this << "NaN";
     if (number < 0) append('-'), number = -number;

@@ -118,7 +118,8 @@ struct ContractionLaunch {
   using W = AccumulatorOf<P, Id, T>;
   using C = std::conditional_t<is_sample_sum(kind), W, E>;
 
-  /// Whether a cluster uses the smallest tiles: where all of its blocks together have one each, or results have few columns.
+  /// Whether a cluster uses the smallest tiles: for products over samples that take at most one of them per block, and for
+  /// other products with few columns.
   static constexpr bool few_outputs =
       kind == Kind::batch_contract ? node.shape.unit() <= cluster_blocks * SmallestTile::rows * SmallestTile::columns
                                    : kind == Kind::contract && node.shape.extent[rank - 1] <= SmallestTile::columns;

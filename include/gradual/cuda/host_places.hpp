@@ -133,7 +133,7 @@ class HostPlaces {
     few_ = {};
   }
 
-  /// Notes that the losses of the current micro-batch were queued.
+  /// Notes that the kernels that write the losses of the current micro-batch were queued.
   void losses_asked(const Stream& kernels) { kernels.record(places_[current_].computed); }
   /// Waits until the host can read the losses of a place.
   void wait_for_losses(int place) const {

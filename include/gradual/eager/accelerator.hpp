@@ -17,7 +17,7 @@ class Accelerator {
   virtual ~Accelerator() = default;
 
   virtual const char* name() const = 0;
-  /// Errors: MemoryError if the device has too little memory left, DeviceError; also for all calls that follow.
+  /// Errors: MemoryError if the device has too little memory left, DeviceError; the same for all functions below.
   virtual std::unique_ptr<Piece> take(std::int64_t bytes) = 0;
   /// Whether this is the device's memory. Errors: DataError for memory of another device.
   virtual bool holds(const void* at) const = 0;

@@ -50,7 +50,7 @@ class Device {
   /// Errors: MemoryError if the limit would be exceeded, before anything is allocated.
   eager::Storage allocate(std::int64_t bytes, Category category = Category::values) const;
 
-  /// Copies from the device or the host to the device. Errors: DeviceError, as for the calls that follow.
+  /// Copies from the device or the host to the device. Errors: DeviceError, as for the functions below.
   void copy(void* to, const void* from, std::int64_t bytes) const;
   /// Copies from the device to the host.
   void read(void* host, const void* from, std::int64_t bytes) const;

@@ -6,7 +6,7 @@ namespace gradual {
 
 /// Sharpness-aware minimisation (Foret et al. 2021): `inner` steps from p, with the gradient at p + ρg/‖g‖, where g is the
 /// window's mean gradient at p and the norm is over all parameters. So each window is evaluated twice, the second time there:
-/// a trainer feeds it again, and callers of `Session::accumulate` must while `session.again()`. Goes around other adapters.
+/// a trainer feeds it again, and callers of `Session::accumulate` must while `session.again()`. Goes around all other adapters.
 template <class Inner>
 struct Sam {
   using Ranges = RangesByName;
@@ -18,7 +18,7 @@ struct Sam {
     StateOf<Inner> inner;
     Var start;  ///< p between the two evaluations, else 0; for a frozen parameter always p
   };
-  /// `step`: times its `Evaluation`.
+  /// `step`: the step count times its `Evaluation`.
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var climbs = step < 0.0, steps = step > 0.0;
     const auto next = apply_rule(inner, state.start, gradient, state.inner, abs(step));

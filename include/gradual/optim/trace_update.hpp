@@ -29,7 +29,8 @@ constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   return tape.fail(text);
 }
 
-/// Returns the input at a place if a new value is that input as a rule saw it, else the value, as after rounding to 16 bits.
+/// Returns the input at a place if a new value is that input as a rule saw it, else the value. An input that was rounded to 16
+/// bits is another value.
 constexpr Var unless_unchanged(Var value, std::int64_t place) {
   Var seen = value;
   while ((is<Convert>(seen.node()) || is<FlushSubnormal>(seen.node())) && !is_small(seen.dtype()))

@@ -18,7 +18,7 @@ struct FitState {
   Averages sums;             ///< over that epoch
   double best_loss = std::numeric_limits<double>::infinity();
   int without_progress = 0;     ///< epochs since the best one
-  std::vector<Real> best = {};  ///< its parameters; empty before the first validated epoch
+  std::vector<Real> best = {};  ///< its parameters; empty while no epoch has been the best
 
   void store(Checkpoint& file) const {
     file.notes["epoch"] = detail::exact_text(epoch);

@@ -30,7 +30,7 @@ class MadeSamples final : public SampleMaker {
     data_.make(rows, blank<T>(places_[I], rows.size())...);
     (check<static_cast<int>(I), T>(rows), ...);
   }
-  /// Presets values to NaN, or -1, which `make` may leave out.
+  /// Presets values, any of which `make` may leave out, to NaN or -1.
   template <class X>
   static auto blank(void* place, std::size_t samples) {
     using E = std::remove_all_extents_t<X>;

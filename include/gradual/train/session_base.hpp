@@ -45,7 +45,7 @@ class SessionBase {
   /// incomplete.
   double gradient_norm() const {
     if (position() > 0) throw OptionError("gradient_norm: a window has begun; its gradient is known only at its end");
-    // Takes the sign from a NaN, so that it prints as nan.
+    // Removes the sign of a NaN, so that it prints as nan.
     return math::abs(math::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
   }
 

@@ -20,8 +20,8 @@ inline void check_micro_batch(const SessionOptions& o) {
                       " samples are larger than the global batch of " + std::to_string(o.global_batch));
 }
 
-/// Errors: OptionError where the first window has no samples, more than the global batch, or no weight; for an end given by a
-/// variable, which could change while a window is filled.
+/// Errors: OptionError where the first window has a number of samples below 0, above the global batch or NaN, or a weight below
+/// 0 or NaN; for an end given by a variable, which could change while a window is filled.
 inline void check_windows(const SessionOptions& o) {
   if (o.window_samples.kind == Scalar::Kind::variable || o.window_weight.kind == Scalar::Kind::variable)
     throw OptionError("Session: .window_samples and .window_weight take a number or a schedule, not a variable");

@@ -58,7 +58,7 @@ class TraceFile {
   void resume() { now_ = step_begin_ = watch_.seconds(); }
   /// Records that a micro-batch has ended; the last of a window includes its update. `memory`: that of its session.
   void micro_batch(std::int64_t samples, const MemoryTable& memory);
-  /// Records that step `number`, counted since the session was made, has ended with its last micro-batch.
+  /// Records that the optimizer's step `number`, counting those of a loaded state, has ended with its last micro-batch.
   void step(std::int64_t number, const Averages& window);
 
   /// Errors: FileError where it cannot be written; MemoryError.

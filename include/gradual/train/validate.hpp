@@ -111,7 +111,7 @@ void validate_samples_for(const Queue& queue, std::span<const std::remove_all_ex
       any_there = true;
     });
   } catch (...) {
-    finish();  // stops checking memory that the caller can now free
+    finish();  // no check may go on reading memory that the caller can now free
     throw;
   }
   finish();

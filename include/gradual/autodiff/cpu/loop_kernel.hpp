@@ -154,7 +154,7 @@ class LoopKernel {
     const std::int64_t begin = pieces.count > 1 && columns.begin < first ? first : columns.begin;
     const std::int64_t end = pieces.count > 1 && columns.end > last ? last : columns.end;
     GRADUAL_IVDEP
-    GRADUAL_KEEP_LOOP  // else it would check repeatedly for aliasing of values replaced in place
+    GRADUAL_KEEP_LOOP  // else the loop would check repeatedly whether values replaced in place overlap others
     for (std::int64_t c = begin; c < end; ++c) {
 #ifdef __clang__  // which else asks at each element whether padded views have it
       if constexpr (pieces.count > 1) __builtin_assume(c >= first && c < last);

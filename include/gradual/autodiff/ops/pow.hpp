@@ -27,7 +27,8 @@ constexpr Var pow(Var a, double b) { return pow(a, constant_like(a, b)); }
 constexpr Var pow(double a, Var b) { return pow(constant_like(b, a), b); }
 
 constexpr Adjoints<2> Pow::vjp(Var g, Var a, Var b, Var y) {
-  // The branch not chosen is finite, so that second derivatives are too. At b = 0 that by a is 0, its derivative by b is 1/a.
+  // The branch not chosen is finite, so that second derivatives are too. At b = 0 the derivative by a is 0, and its derivative
+  // by b is 1/a.
   const Var vanishes = (a == 0.0) * (b >= 0.0);
   const Var base = strong_mul(b, pow(a, b - 1.0));
   const Var exponent = where(vanishes, 0.0, y * log(where(vanishes, 1.0, a)));

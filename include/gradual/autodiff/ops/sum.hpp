@@ -73,7 +73,7 @@ constexpr Var reduce_to(Var x, const Shape& shape) {
     return reshape(reduce_to(detail::transpose(x, order), rest), shape);
   }
   if (!over_batch) prefix = 0;
-  else if (prefix == from.rank) prefix = from.batch_axis + 1;  // no axis would be left to vectorize over: rows first
+  else if (prefix == from.rank) prefix = from.batch_axis + 1;  // no axis would be left to vectorise over: rows first
   int axes[max_rank]{}, count = 0;
   for (int i = prefix; i < from.rank; ++i)
     if (reduced[i]) axes[count++] = i;

@@ -3,7 +3,7 @@
 
 namespace gradual {
 
-/// For each sample, the rows of the first operand, then those of the second, which may be `uses` itself. Only sums over the
+/// For each sample, the rows of the first operand, then those of the second, which may be another `uses`. Only sums over the
 /// batch read it, row by row from where the rows lie: several uses of a parameter thus become one sum in canonical order.
 struct Uses {
   static constexpr const char* name = "uses";

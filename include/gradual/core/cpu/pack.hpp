@@ -39,7 +39,8 @@ void pack_rows(const E* b, std::int64_t b_row, std::int64_t k, std::int64_t colu
 }
 
 /// Runs the tiles of a panel of t.columns columns of B, which the first tile packs in passing. The panel is packed beforehand
-/// if that tile is not full, or if it would wait for each row since rows that alias take two cache lines each.
+/// if that tile is not full or is the only one, or if it would wait for each row: where rows alias and take two cache lines
+/// each.
 template <class T, class W, class E>
 GRADUAL_INLINE void run_packed_panel(TileTask<T, W> t, std::int64_t rows, const E* b, std::int64_t b_row, T* panel) {
   constexpr bool one_line = panel_columns<T> * sizeof(T) <= 64;

@@ -79,7 +79,7 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
 
   std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
-  /// Doubles, used for checks, have only one size of tile: each takes the compiler half a second.
+  /// Doubles, used for checks, have no large tiles: each size takes the compiler half a second.
   template <class T>
   static constexpr int largest_tile = sizeof(T) == 4 ? 128 : 32;
 
