@@ -235,11 +235,11 @@ TEST(Convolutions, WhatDoesNotFitIsRefusedWithItsNumbers) {
               "conv_transpose1d: output_padding " + std::to_string(too_much) +
                   " must be at least 0 and below the stride of 2");
   EXPECT_EQ(error_of<Error>([&] { conv_transpose2d(x, weights({3, 4, 3, 3}), {.stride = std::int64_t{1} << 62}); }),
-            "conv_transpose2d: weights [3, 4, 3, 3] with stride 4611686018427387904, padding 0 give no output for [batch, 3, "
-            "8, 6]");
+            "conv_transpose2d: weights [3, 4, 3, 3] with stride 4611686018427387904, padding 0 give no valid output for "
+            "[batch, 3, 8, 6]");
   const Var dot = input(tape, Shape::per_sample({3, 1}), DType::f32);
   EXPECT_EQ(error_of<Error>([&] { conv_transpose1d(dot, weights({3, 4, 3}), {.padding = 2}); }),
-            "conv_transpose1d: weights [3, 4, 3] with stride 1, padding 2 give no output for [batch, 3, 1]");
+            "conv_transpose1d: weights [3, 4, 3] with stride 1, padding 2 give no valid output for [batch, 3, 1]");
   for (const auto& [outputs, groups] : {std::pair{1, 3}, std::pair{5, 3}, std::pair{1, 2}})
     EXPECT_EQ(error_of<Error>([&, outputs = outputs, groups = groups] {
                 Parameters parameters(Device::cpu());

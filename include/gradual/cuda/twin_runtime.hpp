@@ -47,7 +47,7 @@ struct Recording {
 
 /// Whether the twin's threads take turns from the last to the first: tests try both.
 inline bool twin_runs_backwards = false;
-/// The number of blocks of its clusters if so, each of which takes a host thread; otherwise clusters are single blocks.
+/// The number of blocks in a cluster if so, each of which takes a host thread; otherwise a cluster is a single block.
 inline constexpr int twin_cluster_blocks = 2;
 
 /// A point in a stream's work that others may wait for.

@@ -41,7 +41,7 @@ constexpr Var conv_transpose(const char* op, Var images, Var weights, Walk walk,
   const Convolution back{w.extent[1], channels / walk.groups, Axes == 1 ? ConvolutionAxis{1, 1, 1} : along(2), along(Axes + 1),
                          false,       walk.groups};
   if (back.positions() == 0)
-    return fail(Message() << op << ": weights " << w << " with " << walk << " give no output for " << x);
+    return fail(Message() << op << ": weights " << w << " with " << walk << " give no valid output for " << x);
   if constexpr (Axes == 2) return convolve(images, weights, adjoint(back));
   const Var of_rows = reshape(weights, Shape{w.extent[0], w.extent[1], 1, w.extent[2]});
   return without_rows(convolve(of_one_row(images), of_rows, adjoint(back)));
