@@ -250,7 +250,7 @@ TEST(BadOptions, NamesAndPositionsThatAreNot) {
   Session session(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8});
   EXPECT_THROW(session.parameters()["hidden/wait"], OptionError);
   EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[4]; }), "no parameter 4: there are 4, counted from 0");
-  EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[-1]; }), "parameter -1 of 4");
+  EXPECT_EQ(error_of<OptionError>([&] { session.parameters()[-1]; }), "no parameter -1: there are 4, counted from 0");
 }
 
 }  // namespace bad_input_test
