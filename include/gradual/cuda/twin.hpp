@@ -58,7 +58,7 @@ class Grid {
     for (const std::exception_ptr& error : failed)
       if (error) std::rethrow_exception(error);
     if (std::ranges::count(waited, waited[0]) != blocks)
-      throw std::logic_error("some blocks of a cluster wait for all more often than others");
+      throw std::logic_error("some blocks of a cluster reach more cluster barriers than others");
   }
 
   int thread() const { return thread_; }

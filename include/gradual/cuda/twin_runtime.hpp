@@ -124,7 +124,7 @@ class Stream {
   /// Queues work, or adds it to the recording. A recording of kernels alone takes no such work: a device would do it at once
   /// and never replay it.
   void enqueue(std::function<void()> work) const {
-    if (kernels_alone_) throw std::logic_error("a recording of kernels alone: other work is no part of it");
+    if (kernels_alone_) throw std::logic_error("a recording of kernels alone cannot take other work");
     add(std::move(work));
   }
   /// As on a device, later calls repeat what was recorded and do not call `record`.
@@ -156,7 +156,7 @@ class Stream {
   }
   /// Refuses calls that act on a stream's running work and cannot be recorded. Errors: std::logic_error.
   void require_no_recording(const char* call) const {
-    if (recording_ != nullptr) throw std::logic_error(std::string(call) + ": it is being recorded");
+    if (recording_ != nullptr) throw std::logic_error(std::string(call) + ": the stream is being recorded");
   }
   /// One function for all kernels.
   void launch_threads(std::int64_t blocks, int threads, std::function<void()> kernel, bool as_cluster) const {
