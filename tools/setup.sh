@@ -18,6 +18,8 @@ has() {
     python3) command -v python3 ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
     qemu-user) command -v qemu-aarch64 ;;
+    g++-mingw-w64-x86-64-posix) command -v x86_64-w64-mingw32-g++-posix ;;
+    wine) command -v wine ;;
     libgtest-dev) has_header gtest/gtest.h ;;
     libbenchmark-dev) has_header benchmark/benchmark.h ;;
     rapidjson-dev) has_header rapidjson/document.h ;;

@@ -62,6 +62,9 @@
 #define GRADUAL_KEEP_LOOP GRADUAL_UNROLL(1)
 #endif
 
+#if defined(_WIN32) && !defined(__clang__)
+#error "gradual: on Windows use clang++: g++ keeps vectors on a stack that is not aligned for them (GCC bug 54412)"
+#endif
 #if !defined(__cpp_exceptions) && !defined(__CUDACC__)
 #error "gradual: errors are exceptions: remove -fno-exceptions"
 #endif

@@ -1,9 +1,13 @@
 #pragma once
 #include <gradual/core/free_memory.hpp>
 
+#if defined(_WIN32)
+#include <gradual/core/windows.hpp>
+#else
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +17,20 @@
 
 #include <gradual/core/config.hpp>
 #include <gradual/core/system_memory.hpp>
+
+#if defined(_WIN32)
+
+namespace gradual {
+
+GRADUAL_ONCE std::int64_t free_memory() {
+  windows::MemoryStatus status;
+  if (windows::memory_status(&status) == 0) return 0;
+  return static_cast<std::int64_t>(std::min({status.free_physical, status.free_to_commit, status.free_addresses}));
+}
+
+}  // namespace gradual
+
+#else
 
 namespace gradual::detail {
 
@@ -77,3 +95,5 @@ GRADUAL_ONCE std::int64_t free_memory() {
 }
 
 }  // namespace gradual
+
+#endif

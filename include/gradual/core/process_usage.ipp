@@ -1,16 +1,35 @@
 #pragma once
 #include <gradual/core/process_usage.hpp>
 
+#if defined(_WIN32)
+#include <gradual/core/windows.hpp>
+#else
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstring>
 #include <ctime>
+#endif
 
 #include <gradual/core/config.hpp>
 
 namespace gradual {
+
+#if defined(_WIN32)
+
+GRADUAL_ONCE ProcessUsage process_usage() {
+  ProcessUsage result;
+  if (windows::ProcessMemory memory; windows::process_memory(windows::current_process(), &memory, sizeof(memory)) != 0)
+    result.resident = static_cast<std::int64_t>(memory.resident);
+  windows::FileTime begun, ended, kernel, user;
+  if (windows::process_times(windows::current_process(), &begun, &ended, &kernel, &user) != 0)
+    for (const windows::FileTime& time : {kernel, user})
+      result.cpu_seconds += 1e-7 * (4294967296.0 * time.high + time.low);
+  return result;
+}
+
+#else
 
 GRADUAL_ONCE ProcessUsage process_usage() {
   ProcessUsage result;
@@ -31,5 +50,7 @@ GRADUAL_ONCE ProcessUsage process_usage() {
     result.resident = pages * ::sysconf(_SC_PAGESIZE);
   return result;
 }
+
+#endif
 
 }  // namespace gradual

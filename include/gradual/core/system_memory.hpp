@@ -1,5 +1,9 @@
 #pragma once
+#if defined(_WIN32)
+#include <gradual/core/windows.hpp>
+#else
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +19,12 @@ struct SystemMemory {
 
 inline SystemMemory system_memory() {
   SystemMemory result;
-#if defined(_SC_PHYS_PAGES) && defined(_SC_AVPHYS_PAGES)
+#if defined(_WIN32)
+  if (windows::MemoryStatus status; windows::memory_status(&status) != 0) {
+    result = {static_cast<std::int64_t>(status.physical), static_cast<std::int64_t>(status.free_physical), 0};
+    result.others = std::max(std::int64_t{0}, result.capacity - result.free - process_usage().resident);
+  }
+#elif defined(_SC_PHYS_PAGES) && defined(_SC_AVPHYS_PAGES)
   const std::int64_t page = ::sysconf(_SC_PAGESIZE), all = ::sysconf(_SC_PHYS_PAGES),
                      unused = ::sysconf(_SC_AVPHYS_PAGES);
   if (page > 0 && all > 0 && unused >= 0) {

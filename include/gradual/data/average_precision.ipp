@@ -15,11 +15,11 @@ GRADUAL_ONCE double average_precision(ScoredSamples<double>& samples) {
     if (most > 0) weight = std::ldexp(weight, -std::ilogb(most));
   std::ranges::sort(samples, [](const auto& a, const auto& b) { return a.first > b.first; });
   for (auto at = samples.begin(); at != samples.end();) {
-    double positive = 0;
+    double positives = 0;
     for (const double score = at->first; at != samples.end() && at->first == score; ++at)
-      taken += std::abs(at->second), positive += std::max(at->second, 0.0);
-    found += positive;
-    if (positive > 0) sum += positive * (found / taken);
+      taken += std::abs(at->second), positives += std::max(at->second, 0.0);
+    found += positives;
+    if (positives > 0) sum += positives * (found / taken);
   }
   return found > 0 ? sum / found : math::quiet_nan<double>();
 }

@@ -1,20 +1,14 @@
 #pragma once
 #include <gradual/files/atomic_file.hpp>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include <gradual/core/config.hpp>
 #include <gradual/files/check_path.hpp>
+#include <gradual/files/system_calls.hpp>
 
 namespace gradual::detail {
 
@@ -23,9 +17,9 @@ inline int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> saves = 0;
   constexpr std::size_t most_of_name = 200;  // of the 255 bytes that a system allows
   for (;;) {
-    name = path.substr(0, path.rfind('/') + 1 + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" +
+    name = path.substr(0, end_of_folder(path) + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" +
            std::to_string(saves++);
-    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int file = open_file(name, to_create);
     if (file >= 0) return file;
     name.clear();
     if (errno != EEXIST) return file;  // else left by a process that died and had the same number
@@ -41,7 +35,7 @@ struct UnfinishedSave {
   ~UnfinishedSave() {
     if (file >= 0) ::close(file);
     if (folder >= 0) ::close(folder);
-    if (!beside.empty()) ::unlink(beside.c_str());
+    if (!beside.empty()) remove_file(beside);
   }
 };
 
@@ -57,32 +51,30 @@ GRADUAL_ONCE void write_atomically(const std::string& path, std::span<const std:
     throw FileError(path + ": " + what + ": " + reason);
   };
   detail::check_path(path);
-  struct ::stat about {};
-  const bool exists = ::stat(path.c_str(), &about) == 0;
+  detail::FileStatus about{};
+  const bool exists = detail::status_of(path, about) == 0;
   if (exists && !S_ISREG(about.st_mode))  // a rename would replace a device by a file
     throw FileError(path + ": cannot be replaced: is not a regular file");
-  if (!exists && ::lstat(path.c_str(), &about) == 0 && S_ISLNK(about.st_mode))  // a rename would replace the link
+  if (!exists && detail::is_link(path))  // a rename would replace the link
     throw FileError(path + ": cannot be written: is a link that leads to no file");
-  const std::unique_ptr<char, decltype(&std::free)> canonical(exists ? ::realpath(path.c_str(), nullptr) : nullptr, &std::free);
-  const std::string target = canonical != nullptr ? canonical.get() : path;  // a link stays one
-  const std::size_t slash = target.rfind('/');
-  folder = ::open(slash == std::string::npos ? "." : target.substr(0, slash + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::string target = exists ? detail::without_links(path) : path;  // a link stays one
+  const std::size_t name = detail::end_of_folder(target);
+  folder = detail::open_folder(name == 0 ? "." : target.substr(0, name));
   if (folder < 0) fail("its folder cannot be opened");
   file = detail::create_beside(target, beside);
   if (file < 0) fail("cannot be written");
-  if (exists && ::fchmod(file, about.st_mode & 07777) != 0) fail("cannot be given the mode of the old file");
+  if (exists && detail::keep_mode(file, about) != 0) fail("cannot be given the mode of the old file");
   while (!content.empty()) {
-    const ssize_t count = ::write(file, content.data(), content.size());
+    const std::int64_t count = detail::write_some(file, content.data(), content.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) fail("cannot be written");
     content = content.subspan(static_cast<std::size_t>(count));
   }
-  if (::fsync(file) != 0) fail("cannot be synced");
+  if (detail::sync_file(file) != 0) fail("cannot be synced");
   if (::close(std::exchange(file, -1)) != 0) fail("cannot be closed");
-  if (::rename(beside.c_str(), target.c_str()) != 0) fail("cannot be replaced");
+  if (detail::rename_file(beside, target) != 0) fail("cannot be replaced");
   beside.clear();
-  if (::fsync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
-    fail("was replaced, but may be lost: its folder cannot be synced");
+  if (detail::sync_folder(folder) != 0) fail("was replaced, but may be lost: its folder cannot be synced");
 }
 
 }  // namespace gradual

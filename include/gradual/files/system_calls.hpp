@@ -1,0 +1,94 @@
+#pragma once
+// The system's calls that files need, by one set of names. They fail with −1 and `errno`.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#if defined(_WIN32)
+#include <gradual/core/windows.hpp>
+#endif
+
+namespace gradual::detail {
+
+#if defined(_WIN32)
+
+using FileStatus = struct ::_stat64;
+constexpr int to_read = _O_RDONLY, to_create = _O_WRONLY | _O_CREAT | _O_EXCL;
+
+/// Returns a path, which is UTF-8, in Windows' characters; empty, which leads to no file, if it is something else.
+inline std::wstring wide(const std::string& path) {
+  const auto converted = [&](wchar_t* to, int room) {
+    return windows::to_wide(windows::utf8, windows::refuse_invalid_characters, path.data(), static_cast<int>(path.size()), to,
+                            room);
+  };
+  std::wstring result(static_cast<std::size_t>(converted(nullptr, 0)), L'\0');
+  converted(result.data(), static_cast<int>(result.size()));
+  return result;
+}
+
+inline int open_file(const std::string& path, int way) {
+  return ::_wopen(wide(path).c_str(), way | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
+}
+inline int status_of(int file, FileStatus& status) { return ::_fstat64(file, &status); }
+inline int status_of(const std::string& path, FileStatus& status) { return ::_wstat64(wide(path).c_str(), &status); }
+inline int keep_mode(int, const FileStatus&) { return 0; }           // a file without a mode
+inline bool is_link(const std::string&) { return false; }            // a link is replaced
+inline std::string without_links(const std::string& path) { return path; }
+inline std::int64_t read_some(int file, char* to, std::size_t most) {
+  return ::_read(file, to, static_cast<unsigned>(std::min<std::size_t>(most, 1 << 30)));
+}
+inline std::int64_t write_some(int file, const void* from, std::size_t most) {
+  return ::_write(file, from, static_cast<unsigned>(std::min<std::size_t>(most, 1 << 30)));
+}
+inline int sync_file(int file) { return ::_commit(file); }
+inline int open_folder(const std::string&) { return ::_wopen(L"NUL", _O_RDONLY); }  // rename_file syncs it
+inline int sync_folder(int) { return 0; }
+inline int rename_file(const std::string& from, const std::string& to) {
+  constexpr std::uint32_t how = windows::replace_existing | windows::write_through;
+  if (windows::move_file(wide(from).c_str(), wide(to).c_str(), how) != 0) return 0;
+  errno = std::error_code(static_cast<int>(windows::last_error()), std::system_category()).default_error_condition().value();
+  return -1;
+}
+inline int remove_file(const std::string& path) { return ::_wunlink(wide(path).c_str()); }
+inline std::size_t end_of_folder(const std::string& path) { return path.find_last_of("/\\:") + 1; }
+
+#else
+
+using FileStatus = struct ::stat;
+constexpr int to_read = O_RDONLY | O_NONBLOCK;  // a pipe without a writer must not block
+constexpr int to_create = O_WRONLY | O_CREAT | O_EXCL;
+
+inline int open_file(const std::string& path, int way) { return ::open(path.c_str(), way | O_CLOEXEC, 0666); }
+inline int status_of(int file, FileStatus& status) { return ::fstat(file, &status); }
+inline int status_of(const std::string& path, FileStatus& status) { return ::stat(path.c_str(), &status); }
+inline int keep_mode(int file, const FileStatus& status) { return ::fchmod(file, status.st_mode & 07777); }
+inline bool is_link(const std::string& path) {
+  FileStatus status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+inline std::string without_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> canonical(::realpath(path.c_str(), nullptr), &std::free);
+  return canonical != nullptr ? canonical.get() : path;
+}
+inline std::int64_t read_some(int file, char* to, std::size_t most) { return ::read(file, to, most); }
+inline std::int64_t write_some(int file, const void* from, std::size_t most) { return ::write(file, from, most); }
+inline int sync_file(int file) { return ::fsync(file); }
+inline int open_folder(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+inline int sync_folder(int folder) { return ::fsync(folder) == 0 || errno == EINVAL ? 0 : -1; }  // some file systems sync none
+inline int rename_file(const std::string& from, const std::string& to) { return std::rename(from.c_str(), to.c_str()); }
+inline int remove_file(const std::string& path) { return ::unlink(path.c_str()); }
+inline std::size_t end_of_folder(const std::string& path) { return path.rfind('/') + 1; }
+
+#endif
+
+}  // namespace gradual::detail
