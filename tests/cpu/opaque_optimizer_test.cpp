@@ -137,6 +137,24 @@ TEST(OpaqueOptimizer, StepsOnWhatClippingMadeOfTheGradient) {
   EXPECT_NE(differing_bits(trained(nest(opaque), 9).parameter_bytes(), trained(rule, 64).parameter_bytes()), 0);
 }
 
+/// An adapter without numbers.
+template <class Inner>
+struct HalveGradient {
+  Inner inner;
+  using State = StateOf<Inner>;
+  constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
+    return apply_rule(inner, parameter, 0.5 * gradient, state, step);
+  }
+};
+template <class Inner>
+HalveGradient(Inner) -> HalveGradient<Inner>;
+
+TEST(OpaqueOptimizer, StepsOnWhatAnAdapterOfOnesOwnMadeOfTheGradient) {
+  const auto nest = [](const auto& inner) { return ClipByValue{HalveGradient{inner}, 0.02}; };
+  EXPECT_EQ(differing_bits(trained(nest(opaque), 9).parameter_bytes(), trained(nest(rule), 64).parameter_bytes()), 0);
+  EXPECT_NE(differing_bits(trained(nest(opaque), 9).parameter_bytes(), trained(rule, 64).parameter_bytes()), 0);
+}
+
 TEST(OpaqueOptimizer, DoesNotSeeWhatIsFrozen) {
   auto session = trained(opaque, 64, {"hidden/*"});
   EXPECT_EQ(session.optimizer().velocity().size(), 2u);

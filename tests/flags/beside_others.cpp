@@ -34,7 +34,7 @@
 #include <gradual/gradual.hpp>
 // And in front of the other one
 #define GRADUAL_CUDA_TWIN
-#include <gradual/cuda.hpp>
+#include <gradual/cuda_fast.hpp>
 
 small near letter = 'a';
 extern Bool a, batch, count, first, group, other, plan, rest, values;

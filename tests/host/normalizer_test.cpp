@@ -116,6 +116,9 @@ TEST(Normalizer, GivesTheSameBitsAfterAFile) {
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0);
   EXPECT_EQ(error_of<FileError>([&] { Normalizer::from(read, "target"); }),
             file + ": the file has no tensor 'target/mean'; it holds 'input/deviation', 'input/mean'");
+  Checkpoint damaged = read;
+  damaged.tensors.at("input/deviation").values[1] = 0;
+  EXPECT_TRUE(error_of<DataError>([&] { Normalizer::from(damaged, "input"); }).starts_with(file + ": normalizer, column 1: "));
 }
 
 TEST(Normalizer, UndoesWhatItApplied) {

@@ -9,6 +9,7 @@
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
 #include <gradual/autodiff/sum_of_uses.hpp>
+#include <gradual/core/set_while.hpp>
 
 namespace gradual {
 
@@ -24,25 +25,6 @@ struct BackwardSpace {
 };
 
 namespace detail {
-/// While it lives, backward is recorded, each node under the name of a layer; also by a rule inside another backward.
-class RecordingBackward {
- public:
-  constexpr explicit RecordingBackward(Tape& tape) : tape_(tape), inside_(tape.in_backward), layer_(tape.layer) {
-    tape_.in_backward = true;
-  }
-  RecordingBackward(const RecordingBackward&) = delete;
-  RecordingBackward& operator=(const RecordingBackward&) = delete;
-  constexpr ~RecordingBackward() {
-    tape_.in_backward = inside_;
-    tape_.layer = layer_;
-  }
-
- private:
-  Tape& tape_;
-  bool inside_;
-  int layer_;
-};
-
 /// Returns the adjoint that slices of `whole` give it on a tape that runs its ops: `last` and those passed before it. Invalid
 /// if they are few, overlap or lie along different axes, and must be passed one by one.
 constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {
@@ -93,7 +75,8 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   sibling.assign(static_cast<std::size_t>(count), -1);
   SumsOfUses& uses = space.uses;
   uses.begin(tape, y.id);
-  const detail::RecordingBackward recording(tape);
+  const SetWhile<bool> recording(tape.in_backward, true);  // perhaps by a rule inside another backward
+  const SetWhile<int> layer(tape.layer, tape.layer);       // each adjoint is recorded under the name of a layer
   const auto give = [&](int to, Var g) {
     Var& sum = adjoint[static_cast<std::size_t>(to)];
     sum = sum.valid() ? sum + g : g;

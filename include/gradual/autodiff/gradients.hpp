@@ -5,7 +5,6 @@
 #include <gradual/autodiff/missed_view.hpp>
 #include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/stop_gradient.hpp>
-#include <gradual/core/set_while.hpp>
 
 namespace gradual {
 
@@ -13,17 +12,17 @@ namespace detail {
 /// While it lives, a tape that runs its ops only notes them, because backward also records adjoints that are not needed.
 class NotingTape {
  public:
-  constexpr explicit NotingTape(TapeExecutor* executor) : executor_(executor) {
-    if (executor_ != nullptr) executor_->note(true);
-  }
+  constexpr explicit NotingTape(TapeExecutor* executor)
+      : executor_(executor), before_(executor != nullptr && executor->note(true)) {}
   NotingTape(const NotingTape&) = delete;
   NotingTape& operator=(const NotingTape&) = delete;
   constexpr ~NotingTape() {
-    if (executor_ != nullptr) executor_->note(false);
+    if (executor_ != nullptr) executor_->note(before_);
   }
 
  private:
   TapeExecutor* executor_;
+  bool before_;
 };
 
 /// Checks that y may be differentiated with respect to the values `of`. Errors: as `vjp`.

@@ -63,6 +63,14 @@ constexpr bool same_op(const Node& a, const Node& b) {
   return a.op->id == b.op->id && a.dtype == b.dtype && a.attributes == b.attributes;
 }
 
+namespace detail {
+/// Whether a node shows elements of its operand, which it does not change.
+constexpr bool is_view(const Node& node) {
+  const Kind kind = node.op->kind;
+  return kind == Kind::slice || kind == Kind::reshape || kind == Kind::transpose || kind == Kind::broadcast;
+}
+}  // namespace detail
+
 /// What a node is wanted for after differentiation.
 enum class Role : unsigned char { loss, weight, metric, metric_weight, prediction, gradient, value };
 struct Root {
@@ -98,6 +106,9 @@ struct ParameterInfo {
   Shape shape;
   Initializer initializer;
   std::uint64_t name_hash = 0;  ///< of parameters declared in a `Scope`: compilers take long to compare texts
+
+  /// Returns the scope that it was declared in, which names its layer; its own name if that is the root.
+  constexpr std::string_view layer() const { return name.view().substr(0, name.view().rfind('/')); }
 };
 
 /// A value that the caller of a program supplies with each batch.
@@ -113,8 +124,9 @@ class TapeExecutor {
   /// Checks labels that `op` is about to use; `staged`: they are views of an input whose classes are declared. Errors:
   /// DataError for a label that the range does not accept.
   virtual void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) = 0;
-  /// While `noting`, operations are only noted when they are recorded, and run once they are needed.
-  virtual void note(bool noting) = 0;
+  /// While `noting`, operations are only noted when they are recorded, and run once they are needed. Returns whether they were
+  /// noted before.
+  virtual bool note(bool noting) = 0;
   /// Runs, in order, the noted operations that the node needs. Errors: MemoryError.
   virtual void settle(const Tape& tape, int id) = 0;
 
@@ -212,10 +224,8 @@ class Tape {
     const int place = layer_of(operands);
     Message text;
     if (place < 0) return text;
-    std::string_view name = parameters[static_cast<std::size_t>(place)].name.view();
-    std::size_t slash = name.rfind('/');
     const bool within = layer >= 0 || has_parameter(operands);
-    return text << (within ? " (in layer '" : " (after layer '") << (slash == name.npos ? name : name.substr(0, slash)) << "')";
+    return text << (within ? " (in layer '" : " (after layer '") << parameters[static_cast<std::size_t>(place)].layer() << "')";
   }
 
  private:

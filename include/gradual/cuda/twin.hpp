@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <gradual/core/set_while.hpp>
+
 #if defined(__USE_FORTIFY_LEVEL) && __USE_FORTIFY_LEVEL > 0
 #error "gradual: threads of the host twin jump between stacks, which _FORTIFY_SOURCE takes for a mistake: add -U_FORTIFY_SOURCE"
 #endif
@@ -32,9 +34,8 @@ class Grid {
   /// Errors: std::logic_error where threads wait for others that have ended.
   Grid(std::int64_t blocks, int threads, std::function<void()> kernel, bool backwards)
       : blocks_(blocks), threads_(threads), kernel_(std::move(kernel)), backwards_(backwards) {
-    Grid* const outer = std::exchange(current_, this);
+    const SetWhile<Grid*> running(current_, this);
     for (block_ = 0; block_ < blocks_; ++block_) run_block();
-    current_ = outer;
   }
   /// Launches one cluster, whose blocks run at once, each on a thread of the host. Errors: as the constructor; std::logic_error
   /// where some blocks reach cluster barriers more often than others.
@@ -95,9 +96,8 @@ class Grid {
   Grid(std::size_t block, int blocks, std::barrier<>& cluster, int threads, const std::function<void()>& kernel, bool backwards)
       : block_(static_cast<std::int64_t>(block)), blocks_(blocks), threads_(threads), kernel_(kernel), backwards_(backwards),
         cluster_(&cluster) {
-    Grid* const outer = std::exchange(current_, this);
+    const SetWhile<Grid*> running(current_, this);
     run_block();
-    current_ = outer;
   }
 
   /// A reusable barrier for `count` threads.

@@ -38,7 +38,7 @@ class Executor : public TapeExecutor {
   /// and what depends on them for `run_deferred`; the rest is noted, for sweeps that know all uses of a value.
   void reset(std::int64_t batch, bool deferring = false);
 
-  void note(bool noting) override { noting_ = noting; }
+  bool note(bool noting) override { return std::exchange(noting_, noting); }
   GRADUAL_ONCE void settle(const Tape& tape, int id) override;
 
   /// Binds the next sample input, in order: host memory, which must outlive the values, or device memory that `owner` holds.
@@ -86,7 +86,7 @@ class Executor : public TapeExecutor {
 
   /// Called when all of the tape is recorded: forgets sums that no root wants, since backward has joined them; from here on
   /// values of samples are released once all that reads them has been computed, unless roots want them.
-  GRADUAL_ONCE void finish_recording(const Tape& tape);
+  void finish_recording(const Tape& tape);
 
   /// Sets a sum's value over the window.
   void set_sum(int sum, const Storage& total);

@@ -14,7 +14,7 @@ namespace gradual {
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
-/// A named array of float, as files hold it; or of double, each in the space of two `values`. Tensors of bf16 or f16 have 16
+/// An array of float, as files hold it; or of double, each in the space of two `values`. Tensors of bf16 or f16 have 16
 /// bits only in the file: their values are floats, rounded to nearest, ties to even, when written.
 struct StoredTensor {
   std::vector<std::int64_t> shape;
@@ -81,6 +81,8 @@ auto in_file(const Checkpoint& file, F f) {
     throw FileError(where + error.what());
   } catch (const OptionError& error) {
     throw OptionError(where + error.what());
+  } catch (const DataError& error) {
+    throw DataError(where + error.what());
   }
 }
 

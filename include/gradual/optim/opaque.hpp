@@ -1,8 +1,6 @@
 #pragma once
 #include <functional>
 #include <span>
-#include <string_view>
-#include <type_traits>
 
 #include <gradual/autodiff/named_values.hpp>
 #include <gradual/optim/trace_update.hpp>
@@ -84,12 +82,15 @@ struct Traced<Adapter<Inner>> {
 
   static constexpr type of(const Adapter<Inner>& rule) {
     constexpr bool of_gradients = [] {
-      if constexpr (state_size<gradual::StateOf<type>>() != 1) return false;
+      if constexpr (state_size<StateOf<type>>() != 1) return false;
       else return trace_update(type{}, 1).roots[0].node == 0;  // the parameter itself
     }();
     static_assert(of_gradients, "an opaque optimizer steps by itself, after its adapters: they can only change the gradient");
-    const auto& [inner, number] = rule;
-    return {Traced<Inner>::of(inner), number};
+    if constexpr (sizeof(Adapter<Inner>) == sizeof(Inner)) return {Traced<Inner>::of(rule.inner)};
+    else {
+      const auto& [inner, number] = rule;
+      return {Traced<Inner>::of(inner), number};
+    }
   }
   static const Opaque& inside(const Adapter<Inner>& rule) { return Traced<Inner>::inside(rule.inner); }
 };
