@@ -28,8 +28,7 @@ void table(const char* name) {
   using Net = NetOf<Model, i32>;
   constexpr std::int64_t window = 512;
   const auto x = numbers(static_cast<std::size_t>(window * Model::width[0]), 1);
-  std::vector<std::int32_t> y(window);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const auto y = labels(window);
   using Trained = Session<Net, Accumulate<Adam>>;
   std::vector<Trained> sessions;
   std::vector<std::vector<double>> times(7);

@@ -65,12 +65,6 @@ void cost_of_an_op() {
               1e9 * median(times) / ops, ops, 1e6 * median(times));
 }
 
-std::vector<std::int32_t> labels(std::size_t count) {
-  std::vector<std::int32_t> y(count);
-  for (std::size_t i = 0; i < count; ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
-  return y;
-}
-
 }  // namespace
 
 int main() {

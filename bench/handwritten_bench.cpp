@@ -15,8 +15,7 @@ bool row(const char* name, int batch, int steps) {
   using Model = Classifier<Width...>;
   using Net = NetOf<Model, i32>;
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
-  std::vector<std::int32_t> y(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const auto y = labels(static_cast<std::size_t>(batch));
   std::vector<double> ours, theirs;
   double error = 0;
   for (int round = 0; round < 11; ++round) {

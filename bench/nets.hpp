@@ -72,6 +72,13 @@ inline std::vector<float> numbers(std::size_t count, unsigned seed) {
   return result;
 }
 
+/// Returns labels of ten classes.
+inline std::vector<std::int32_t> labels(std::size_t count) {
+  std::vector<std::int32_t> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::int32_t>(i * 7 % 10);
+  return result;
+}
+
 /// Returns the least bytes that a training step must move: inputs are read twice, other activations and their adjoints are
 /// written once and read twice.
 template <class Model>

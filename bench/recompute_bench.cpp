@@ -3,7 +3,6 @@
 // the same space and with the square-root rule. Rounds are interleaved; every share must end in the same bits.
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "../tests/optimal_cuts.hpp"

@@ -13,8 +13,7 @@ void step(benchmark::State& state) {
   using Net = NetOf<Model, i32>;
   const auto batch = static_cast<int>(state.range(0));
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
-  std::vector<std::int32_t> y(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const auto y = labels(static_cast<std::size_t>(batch));
   std::uint64_t seed = 0;
   Session session(Net{}, Accumulate{Adam{}}, {.global_batch = batch});
   for (auto _ : state) {

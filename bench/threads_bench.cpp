@@ -12,8 +12,7 @@ template <class Model>
 void row(const char* name, int batch) {
   using Net = NetOf<Model, i32>;
   const auto x = numbers(static_cast<std::size_t>(batch * Model::width[0]), 1);
-  std::vector<std::int32_t> y(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const auto y = labels(static_cast<std::size_t>(batch));
   const int threads = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
   Session one(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .threads = 1});
   Session all(Net{}, Accumulate{Adam{}}, {.global_batch = batch, .threads = threads});

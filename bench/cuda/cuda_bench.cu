@@ -78,9 +78,8 @@ std::vector<float> samples(int batch) {
 
 template <class Target>
 std::vector<std::remove_all_extents_t<Target>> targets(int batch) {
-  std::vector<std::remove_all_extents_t<Target>> y(static_cast<std::size_t>(batch));
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<std::remove_all_extents_t<Target>>(i * 7 % 10);
-  return y;
+  const auto y = labels(static_cast<std::size_t>(batch));
+  return {y.begin(), y.end()};
 }
 
 /// A copy of values in pinned memory, or in the device's.
@@ -96,18 +95,10 @@ struct ValuesIn {
   }
   std::span<const T> span() const { return {reinterpret_cast<const T*>(memory.data()), count}; }
 };
-template <class T>
-struct PinnedValues : ValuesIn<cuda::Pinned, T> {
-  using ValuesIn<cuda::Pinned, T>::ValuesIn;
-};
-template <class T>
-struct DeviceValues : ValuesIn<cuda::Memory, T> {
-  using ValuesIn<cuda::Memory, T>::ValuesIn;
-};
-template <class T>
-PinnedValues(const std::vector<T>&) -> PinnedValues<T>;
-template <class T>
-DeviceValues(const std::vector<T>&) -> DeviceValues<T>;
+template <class Memory, class T>
+ValuesIn<Memory, T> values_in(const std::vector<T>& values) {
+  return ValuesIn<Memory, T>(values);
+}
 
 /// Median times of a step that is waited for, and of one of many in flight, whose copies overlap kernels of the one before.
 struct StepTimes {
@@ -142,8 +133,8 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
   };
   const StepTimes not_pinned = times_of(x, y);
   const std::int64_t beside = before - cuda::free_memory() - session.allocated_bytes();  // kernels, graphs, the library's own
-  const PinnedValues pinned_x(x);
-  const PinnedValues pinned_y(y);
+  const auto pinned_x = values_in<cuda::Pinned>(x);
+  const auto pinned_y = values_in<cuda::Pinned>(y);
   const StepTimes pinned = times_of(pinned_x.span(), pinned_y.span());
   const cuda::Memory memory(static_cast<std::int64_t>((x.size() + y.size()) * 4));
   const cuda::Stream stream;
@@ -151,8 +142,8 @@ void step(const char* net, const char* numerics, int batch, int micro_batch, int
     stream.copy(memory.data(), pinned_x.memory.data(), pinned_x.memory.size());
     stream.copy(memory.data() + pinned_x.memory.size(), pinned_y.memory.data(), pinned_y.memory.size());
   });
-  const DeviceValues device_x(x);
-  const DeviceValues device_y(y);
+  const auto device_x = values_in<cuda::Memory>(x);
+  const auto device_y = values_in<cuda::Memory>(y);
   const StepTimes device = times_of(device_x.span(), device_y.span());
   const double flight = std::min(pinned.in_flight, device.in_flight);
   std::printf(

@@ -10,12 +10,6 @@
 
 namespace nets {
 
-/// Returns `count` labels of ten classes.
-inline std::vector<std::int32_t> labels(std::size_t count) {
-  std::vector<std::int32_t> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<std::int32_t>(i * 7 % 10);
-  return result;
-}
 /// Returns indices in the 64 bits that libtorch expects.
 inline torch::Tensor in_64_bits(const std::vector<std::int32_t>& indices) {
   const std::vector<std::int64_t> wide(indices.begin(), indices.end());

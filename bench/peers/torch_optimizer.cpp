@@ -45,8 +45,7 @@ using Net = NetOf<Classifier<64, 128, 10>, i32>;
 template <class Optimizer>
 std::vector<float> trained(const Optimizer& optimizer, const std::vector<std::size_t>& split) {
   const auto x = numbers(window * 64, 1);
-  std::vector<std::int32_t> y(window);
-  for (std::size_t i = 0; i < window; ++i) y[i] = static_cast<std::int32_t>(i * 7 % 10);
+  const auto y = labels(window);
   Session session(Net{}, Accumulate{optimizer}, {.global_batch = window, .seed = 1});
   for (int step = 0; step < 20; ++step)
     for (std::size_t at = 0; const std::size_t part : split) {

@@ -9,7 +9,7 @@
 #include <gradual/autodiff/print.ipp>
 #include <gradual/check/test_rule.ipp>
 #include <gradual/check/test_splits.ipp>
-#include <gradual/core/block.ipp>
+#include <gradual/core/heap_block.ipp>
 #include <gradual/core/cpu/thread_pool.ipp>
 #include <gradual/core/free_memory.ipp>
 #include <gradual/core/memory_parts.ipp>
@@ -54,7 +54,7 @@
 #include <gradual/optim/check_rates.ipp>
 #include <gradual/optim/scalars_of.ipp>
 #include <gradual/train/averages.ipp>
-#include <gradual/train/dataset_errors.ipp>
+#include <gradual/train/dataset_checks.ipp>
 #include <gradual/train/eager_losses.ipp>
 #include <gradual/train/eager_state.ipp>
 #include <gradual/train/fastest_micro_batch.ipp>
@@ -71,7 +71,6 @@
 #include <gradual/train/parameters_file.ipp>
 #include <gradual/train/print_plan.ipp>
 #include <gradual/train/progress.ipp>
-#include <gradual/train/second_evaluation.ipp>
 #include <gradual/train/session_core.ipp>
 #include <gradual/train/session_options.ipp>
 #include <gradual/train/session_plan.ipp>

@@ -18,10 +18,8 @@ constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
     case Kind::convolve:
     case Kind::batch_convolve:
       return 2 * a.extent[0] * convolution_of(node, a, nodes[node.in[1]].shape).multiply_adds();
-    case Kind::pool: {
-      const Pooling p = recorded_pooling(nodes, node);
-      return node.shape.product(0, 2) * p.positions() * p.y.kernel * p.x.kernel;
-    }
+    case Kind::pool:
+      return node.shape.product(0, 2) * recorded_pooling(nodes, node).places();
     case Kind::gather:
     case Kind::gather_own:
       return 0;

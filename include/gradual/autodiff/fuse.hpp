@@ -93,7 +93,7 @@ class Fuser {
         for (int k = 0; k < nodes_[i].op->arity; ++k) force(nodes_[i].in[k]);
     for (int r = 0; r < C.roots; ++r) force(graph.roots[r].node);
     for (int i = 0; i < N; ++i) result_.group_of[i] = result_.storage[i] = -1;
-    detail::JoinFinder<N>(nodes_, forced_).find(result_.join);
+    JoinFinder<N>(nodes_, forced_).find(result_.join);
     find_waiting(graph);
     for (int p = 0; p < phase_count; ++p) {  // scalars computed from scalars alone go first, so that they split no loop
       for (int i = 0; i < N; ++i)

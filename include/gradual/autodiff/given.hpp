@@ -1,6 +1,5 @@
 #pragma once
 #include <initializer_list>
-#include <string_view>
 
 #include <gradual/autodiff/tape.hpp>
 

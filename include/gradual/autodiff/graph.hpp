@@ -28,9 +28,7 @@ struct Graph {
 
 /// Returns the name of the layer that recorded a node: the scope of one of its parameters; empty if there is none.
 constexpr std::string_view layer_name(const Node& node, const ParameterInfo* parameters) {
-  if (node.layer < 0) return {};
-  const std::string_view parameter = parameters[node.layer].name.view();
-  return parameter.substr(0, parameter.rfind('/') == parameter.npos ? parameter.size() : parameter.rfind('/'));
+  return node.layer < 0 ? std::string_view() : parameters[node.layer].layer();
 }
 
 /// Copies a tape, or a larger graph, to a graph of size C.

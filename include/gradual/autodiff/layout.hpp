@@ -9,10 +9,9 @@ namespace gradual {
 /// maxima of affine functions of the batch, and bytes are monotone in it.
 template <int N>
 struct Layout {
-  std::int64_t reference[N > 0 ? N : 1]{};  ///< offsets at the reference batch
-  int below[N > 0 ? N : 1]{};               ///< the neighbour below when it is born, or −1
-  int above[N > 0 ? N : 1]{};               ///< the neighbour above when it is born, or −1
-  int order[N > 0 ? N : 1]{};               ///< lifetimes by rising reference offset
+  int below[N > 0 ? N : 1]{};  ///< the neighbour below when it is born, or −1
+  int above[N > 0 ? N : 1]{};  ///< the neighbour above when it is born, or −1
+  int order[N > 0 ? N : 1]{};  ///< lifetimes by rising offset at the reference batch
 };
 
 namespace detail {
@@ -155,7 +154,7 @@ class LayoutFinder {
     pairs_ += count_ * count_ / 2;
     if (least_ >= 0 && total > least_) return;
     least_ = total;
-    for (int i = 0; i < count_; ++i) result_.reference[i] = offset[i], best_[i] = sequence[i];
+    for (int i = 0; i < count_; ++i) offset_[i] = offset[i], best_[i] = sequence[i];
   }
 
   /// Finds the neighbours of each lifetime when it is born. A lifetime between two others that outlive it keeps them apart, so
@@ -163,7 +162,7 @@ class LayoutFinder {
   constexpr void link() {
     int* const order = result_.order;
     for (int i = 0; i < count_; ++i) order[i] = i;
-    sort(order, [this](int a, int b) { return result_.reference[a] <= result_.reference[b]; });
+    sort(order, [this](int a, int b) { return offset_[a] <= offset_[b]; });
     int place[N > 0 ? N : 1]{};
     for (int k = 0; k < count_; ++k) place[order[k]] = k;
     std::uint64_t alive[words]{};  // a bit for each place in the order
@@ -213,6 +212,7 @@ class LayoutFinder {
   std::int64_t bytes_[N > 0 ? N : 1]{};
   std::int64_t least_ = -1;
   int highest_ = 0, pairs_ = 0;
+  std::int64_t offset_[N > 0 ? N : 1]{};  ///< of the best placement
   int best_[N > 0 ? N : 1]{}, by_end_[N > 0 ? N : 1]{};
   Layout<N> result_{};
 };

@@ -193,7 +193,7 @@ class LoopPlanner {
     } else if (kind == Kind::iota) {
       slot.source = Source::iota;
       lay_view(node, node.shape, slot);
-    } else if (detail::recomputed(kind)) {
+    } else if (recomputed(kind)) {
       slot.source = kind == Kind::pad ? Source::pad : Source::view;
       slot.memory = schedule_.storage[node.in[0]];
       lay_view(node, nodes_[node.in[0]].shape, slot);
@@ -216,7 +216,7 @@ class LoopPlanner {
 
   /// Inputs are read before anything is stored: an update stores over them.
   constexpr void read_inputs(const Node& node) {
-    for (int k = 0; k < node.op->arity && !detail::recomputed(node.op->kind); ++k) {
+    for (int k = 0; k < node.op->arity && !recomputed(node.op->kind); ++k) {
       const int memory = schedule_.storage[behind(nodes_, node.in[k])];
       if (memory >= 0 && nodes_[memory].op->kind == Kind::input) operand(node.in[k]);
     }
@@ -227,7 +227,7 @@ class LoopPlanner {
     if (schedule_.join[id] == id) return add_join(id);
     if (schedule_.is_inside_join(id)) return;
     int in[3] = {-1, -1, -1};
-    const bool view = detail::recomputed(node.op->kind);
+    const bool view = recomputed(node.op->kind);
     for (int k = 0; k < node.op->arity && !view; ++k) in[k] = operand(node.in[k]);
     Slot& slot = push(id);
     for (int k = 0; k < 3; ++k) slot.in[k] = in[k];

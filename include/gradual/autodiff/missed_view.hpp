@@ -26,11 +26,6 @@ constexpr bool are_apart(const Node& a, const Node& b) {
   return axis == other_axis && (first + a.shape.extent[axis] <= other || other + b.shape.extent[axis] <= first);
 }
 
-constexpr bool is_view(const Node& node) {
-  const Kind kind = node.op->kind;
-  return kind == Kind::slice || kind == Kind::reshape || kind == Kind::transpose || kind == Kind::broadcast;
-}
-
 /// Returns the value behind `view` if y is computed from it without the view, as when columns are sliced from a net's input,
 /// but the net reads the whole input: y's derivative by the view is then 0, whatever its derivative by that value. Invalid if y
 /// is computed from the view, or only from elements outside the view.

@@ -97,4 +97,11 @@ struct OpInfo {
   double identity;
 };
 
+/// Applies an op's scalar functor to floats or doubles.
+template <class T>
+constexpr T apply_scalar(const OpInfo& op, T a, T b, T c) {
+  if constexpr (sizeof(T) == 4) return op.f32(a, b, c);
+  else return op.f64(a, b, c);
+}
+
 }  // namespace gradual

@@ -68,6 +68,25 @@ constexpr bool is_of_indices(const Tape& tape, const Node& node) {
   return all;
 }
 
+/// Drops the nodes that no root depends on.
+constexpr void drop_unwanted(Tape& tape) {
+  const std::vector<char> wanted = wanted_nodes(tape);
+  const int count = tape.size(), first_adjoint = tape.first_adjoint;
+  std::vector<int> moved(static_cast<std::size_t>(count), -1);
+  int next = 0;
+  for (int i = 0; i < count; ++i) {
+    if (i == first_adjoint) tape.first_adjoint = next;
+    if (!wanted[static_cast<std::size_t>(i)]) continue;
+    Node node = tape[i];
+    for (int k = 0; k < node.op->arity; ++k) node.in[k] = moved[static_cast<std::size_t>(node.in[k])];
+    moved[static_cast<std::size_t>(i)] = next;
+    tape[next++] = node;
+  }
+  if (first_adjoint == count) tape.first_adjoint = next;
+  tape.nodes.resize(static_cast<std::size_t>(next));
+  for (Root& root : tape.roots) root.node = moved[static_cast<std::size_t>(root.node)];
+}
+
 }  // namespace detail
 
 /// Removes unused nodes, repeated computations, identities that keep every bit (x·1, x/1) and transposes of broadcasts; keeps
@@ -125,28 +144,13 @@ constexpr Tape simplify(const Tape& from) {
     }
     to[i] = same;
   }
-  if (first_adjoint < 0) first_adjoint = result.size();
-
-  // Drops what no root depends on.
+  result.first_adjoint = first_adjoint < 0 ? result.size() : first_adjoint;
   for (const Root& root : from.roots) result.roots.push_back({root.role, root.index, to[root.node]});
-  const std::vector<char> wanted = wanted_nodes(result);
-  std::vector<int> moved(static_cast<std::size_t>(result.size()), -1);
-  int next = 0;
-  for (int i = 0; i < result.size(); ++i) {
-    if (i == first_adjoint) result.first_adjoint = next;
-    if (!wanted[static_cast<std::size_t>(i)]) continue;
-    Node node = result[i];
-    for (int k = 0; k < node.op->arity; ++k) node.in[k] = moved[static_cast<std::size_t>(node.in[k])];
-    moved[static_cast<std::size_t>(i)] = next;
-    result[next++] = node;
-  }
-  if (first_adjoint >= result.size()) result.first_adjoint = next;
-  result.nodes.resize(static_cast<std::size_t>(next));
   result.parameters = from.parameters;
   result.inputs = from.inputs;
   result.label_ranges = from.label_ranges;
   result.scalars = from.scalars;
-  for (Root& root : result.roots) root.node = moved[static_cast<std::size_t>(root.node)];
+  detail::drop_unwanted(result);
   return result;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include <gradual/autodiff/ops/add.hpp>
@@ -172,9 +171,7 @@ class SumsOfUses {
   static constexpr Var ones_for(Var rows) {
     Shape shape{rows.shape().extent[0], 1};
     shape.batch_axis = 0;
-    Attributes one;
-    one.number = 1;
-    return rows.tape->record(op_info<Constant>, {}, shape, rows.dtype(), one);
+    return constant_like(rows, shape, 1);
   }
 
   /// Returns the adjoint of use `u`, joined with those of earlier uses where possible, which are dropped.

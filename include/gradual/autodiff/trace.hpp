@@ -142,10 +142,7 @@ constexpr void record_loss(Tape& tape, const Loss& loss) {
 
 /// Records the scalar by which a training program scales its loss.
 constexpr Var loss_scale_of(Tape& tape) {
-  Attributes attributes;
-  attributes.integer[0] = loss_scale_slot;
-  attributes.integer[1] = Input::scalar;
-  return tape.record(op_info<Input>, {}, Shape{}, tape.real, attributes);
+  return tape.record(op_info<Input>, {}, Shape{}, tape.real, {.integer = {loss_scale_slot, Input::scalar}});
 }
 
 /// Records a loss and its gradients: the roots of `record_loss`, and one gradient per parameter, times the number `scale` if

@@ -1,7 +1,6 @@
 #pragma once
 #include <gradual/check/test_rule.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <ostream>
 

@@ -1,22 +1,21 @@
 #pragma once
 #include <gradual/core/free_memory.hpp>
 
-#if defined(_WIN32)
-#include <gradual/core/windows.hpp>
-#else
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-#endif
-
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <span>
 #include <string_view>
 
 #include <gradual/core/config.hpp>
 #include <gradual/core/system_memory.hpp>
+
+#if defined(_WIN32)
+#include <gradual/core/windows.hpp>
+#else
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <gradual/core/system_file.hpp>
+#endif
 
 #if defined(_WIN32)
 
@@ -33,25 +32,6 @@ GRADUAL_ONCE std::int64_t free_memory() {
 #else
 
 namespace gradual::detail {
-
-/// Reads a small system file, as much of it as fits in `room`; empty if there is none. Allocates nothing.
-inline std::string_view small_file(const char* path, std::span<char> room) {
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  const ssize_t size = ::read(file, room.data(), room.size());
-  ::close(file);
-  return {room.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
-}
-
-/// Returns the first number after `key` in such a file, or −1.
-inline std::int64_t number_in_file(const char* path, std::string_view key) {
-  char text[4096];
-  const std::string_view all = small_file(path, text);
-  std::size_t at = all.find(key);
-  if (at == all.npos || (at = all.find_first_of("0123456789", at + key.size())) == all.npos) return -1;
-  std::int64_t number = -1;
-  return std::from_chars(all.data() + at, all.data() + all.size(), number).ec == std::errc{} ? number : -1;
-}
 
 /// Returns `result`, limited to what the control group of this process and the groups above it leave. Allocates nothing.
 inline std::int64_t left_by_groups(std::int64_t result) {

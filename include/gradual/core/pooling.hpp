@@ -11,6 +11,8 @@ struct Pooling {
 
   GRADUAL_HD constexpr std::int64_t pixels() const { return y.in * x.in; }
   GRADUAL_HD constexpr std::int64_t positions() const { return y.out * x.out; }
+  /// Returns the number of places of all windows of a plane, padding included.
+  constexpr std::int64_t places() const { return positions() * y.kernel * x.kernel; }
 
   /// Returns the larger number, or NaN if one is NaN.
   template <class T>

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -29,7 +28,8 @@ struct ProductsIn {
 /// The backend that runs compiled programs on an NVIDIA GPU: in canonical order, to the bits of the processor (`Cuda`), or with
 /// products by cuBLASLt and convolutions by cuDNN, which sum in another order (`Numerics`) and round operands to this
 /// precision. Besides a session's two blocks it takes the bytes of one `cuda::Heard` on the device, pinned host memory
-/// (`MemoryTable::pinned`, and places for 32 `cuda::Order`), and what these libraries allocate for themselves.
+/// (`MemoryTable::pinned`, places for 32 `cuda::Order`, 16 bytes for reports), and what these libraries allocate for
+/// themselves.
 template <Numerics How, Precision Used = Precision::float32, Launches Launched = Launches::by_size>
 struct CudaWith {
   using Products = typename cuda::ProductsIn<How, Used>::type;

@@ -166,8 +166,8 @@ class TileOfResults {
   std::int64_t matrix;
   Span rows, columns;
 
-  GRADUAL_DEVICE static std::int64_t across(std::int64_t n) { return (n + Tile::columns - 1) / Tile::columns; }
-  GRADUAL_DEVICE static std::int64_t down(std::int64_t m) { return (m + Tile::rows - 1) / Tile::rows; }
+  GRADUAL_HD static constexpr std::int64_t across(std::int64_t n) { return (n + Tile::columns - 1) / Tile::columns; }
+  GRADUAL_HD static constexpr std::int64_t down(std::int64_t m) { return (m + Tile::rows - 1) / Tile::rows; }
 
   GRADUAL_DEVICE TileOfResults(std::int64_t number, std::int64_t m, std::int64_t n)
       : TileOfResults(number / across(n) / down(m), number / across(n) % down(m) * Tile::rows,

@@ -20,11 +20,6 @@ GRADUAL_KERNEL void find_unfit(const T* values, std::int64_t count, LabelRange r
   if (unfit) *found = true;
 }
 
-/// What a thread reads and writes at once.
-struct alignas(16) FourWords {
-  std::uint32_t words[4];
-};
-
 /// Gathers rows of `width` words each, in the order of `rows`.
 template <class Word>
 GRADUAL_KERNEL void gather_rows(const Word* from, const std::int32_t* rows, Word* to, std::int64_t count, std::int64_t width) {

@@ -240,66 +240,42 @@ struct PoolingLaunch {
   }
 };
 
-/// Launches the gather of node `Id`, or its adjoint.
+/// Launches node `Id`, which gathers rows of a table, the batch's or each sample's own, or sums rows into one.
 template <class P, int Id>
-struct GatherLaunch {
+struct RowsLaunch {
   static constexpr Node node = P::template node<Id>;
-  static constexpr bool scatters = node.op->kind == Kind::batch_scatter;
+  static constexpr Kind kind = node.op->kind;
+  static constexpr bool scatters = kind == Kind::batch_scatter || kind == Kind::scatter_own;
   static constexpr Shape table = scatters ? node.shape : P::template node<node.in[0]>.shape;
+  static constexpr std::int64_t rows = table.extent[table.rank - 2], width = table.extent[table.rank - 1];
   using E = ElementOf<P::template node<node.in[0]>.dtype>;
-  using To = std::conditional_t<scatters, AccumulatorOf<P, Id, Computed<E>>, E>;
+  using To = std::conditional_t<is_sample_sum(kind), AccumulatorOf<P, Id, Computed<E>>, E>;
+  using Task = GatherTask<E, To>;
 
   using Shared = NothingShared;
   static constexpr bool in_block = true;
 
-  GRADUAL_DEVICE static void compute(const GatherTask<E, To>& task, const Step& step, Shared&) {
-    if constexpr (scatters) scatter_batch(task, step);
-    else gather(task, step);
+  GRADUAL_DEVICE static void compute(const Task& task, const Step& step, Shared&) {
+    if constexpr (kind == Kind::gather) gather(task, step);
+    else if constexpr (kind == Kind::batch_scatter) scatter_batch(task, step);
+    else if constexpr (kind == Kind::gather_own) gather_own(task, step);
+    else scatter_own(task, step);
   }
 
-  static GatherTask<E, To> task(const StepArguments& s) {
+  static Task task(const StepArguments& s) {
     const auto at = [&](int k) { return s.address[P::schedule.storage[node.in[k]]]; };
     return {static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)), static_cast<To*>(s.address[Id]),
-            scatters ? static_cast<Computed<E>*>(s.open[Id]) : nullptr, table.extent[0], table.extent[1],
+            is_sample_sum(kind) ? static_cast<Computed<E>*>(s.open[Id]) : nullptr, rows, width,
             P::template node<node.in[1]>.shape.unit()};
   }
   static void run(const Launch& launch) {
-    if constexpr (scatters)
-      launch.stream.launch(&batch_scatter_kernel<E, To>,
-                           blocks_for(scatter_threads(table.extent[0], table.extent[1]), map_threads), map_threads,
-                           task(launch.arguments), launch.step);
-    else
-      launch.stream.launch(&gather_kernel<E>, blocks_for(node.shape.unit() * launch.capacity, map_threads), map_threads,
-                           task(launch.arguments), launch.step);
-  }
-};
-
-/// Launches node `Id`, which gathers rows of samples' own tables or sums rows into them.
-template <class P, int Id>
-struct OwnRowsLaunch {
-  static constexpr Node node = P::template node<Id>;
-  static constexpr bool scatters = node.op->kind == Kind::scatter_own;
-  static constexpr Shape table = scatters ? node.shape : P::template node<node.in[0]>.shape;
-  using E = ElementOf<node.dtype>;
-
-  using Shared = NothingShared;
-  static constexpr bool in_block = true;
-
-  GRADUAL_DEVICE static void compute(const GatherTask<E>& task, const Step& step, Shared&) {
-    if constexpr (scatters) scatter_own(task, step);
-    else gather_own(task, step);
-  }
-
-  static GatherTask<E> task(const StepArguments& s) {
-    const auto at = [&](int k) { return s.address[P::schedule.storage[node.in[k]]]; };
-    return {static_cast<const E*>(at(0)), static_cast<const std::int32_t*>(at(1)), static_cast<E*>(s.address[Id]), nullptr,
-            table.extent[1], table.extent[2], P::template node<node.in[1]>.shape.unit()};
-  }
-  static void run(const Launch& launch) {
-    constexpr auto kernel = scatters ? &scatter_own_kernel<E> : &gather_own_kernel<E>;
-    constexpr std::int64_t threads = scatters ? scatter_threads(table.extent[1], table.extent[2]) : node.shape.unit();
-    launch.stream.launch(kernel, blocks_for(threads * launch.capacity, map_threads), map_threads, task(launch.arguments),
-                         launch.step);
+    const auto start = [&](auto* kernel, std::int64_t threads) {
+      launch.stream.launch(kernel, blocks_for(threads, map_threads), map_threads, task(launch.arguments), launch.step);
+    };
+    if constexpr (kind == Kind::gather) start(&gather_kernel<E>, node.shape.unit() * launch.capacity);
+    else if constexpr (kind == Kind::batch_scatter) start(&batch_scatter_kernel<E, To>, scatter_threads(rows, width));
+    else if constexpr (kind == Kind::gather_own) start(&gather_own_kernel<E>, node.shape.unit() * launch.capacity);
+    else start(&scatter_own_kernel<E>, scatter_threads(rows, width) * launch.capacity);
   }
 };
 
@@ -310,10 +286,9 @@ constexpr auto launch_of() {
   constexpr int first = P::template first_of<G>;
   if constexpr (kind == Kind::map) return std::type_identity<LoopLaunch<P, G>>{};
   else if constexpr (kind == Kind::pool) return std::type_identity<PoolingLaunch<P, first>>{};
-  else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter)
-    return std::type_identity<GatherLaunch<P, first>>{};
-  else if constexpr (kind == Kind::gather_own || kind == Kind::scatter_own)
-    return std::type_identity<OwnRowsLaunch<P, first>>{};
+  else if constexpr (kind == Kind::gather || kind == Kind::batch_scatter || kind == Kind::gather_own ||
+                     kind == Kind::scatter_own)
+    return std::type_identity<RowsLaunch<P, first>>{};
   else return std::type_identity<ContractionLaunch<P, first>>{};
 }
 template <class P, int G>
@@ -357,13 +332,9 @@ class Executor {
   template <int G>
   struct Make {
     static void run(const Launch& launch, Products& products) {
-      constexpr Kind kind = P::template group<G>.kind;
-      if constexpr (kind == Kind::map) {
-        if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
-      } else if constexpr (kind == Kind::pool || kind == Kind::gather || kind == Kind::batch_scatter ||
-                           kind == Kind::gather_own || kind == Kind::scatter_own)
-        LaunchOf<P, G>::run(launch);
-      else products.template run<P, P::template first_of<G>>(launch);
+      constexpr int first = P::template first_of<G>;
+      if constexpr (std::is_same_v<LaunchOf<P, G>, ContractionLaunch<P, first>>) products.template run<P, first>(launch);
+      else if (!products.template did<P, G>()) LaunchOf<P, G>::run(launch);
     }
     static constexpr auto value = &run;
   };

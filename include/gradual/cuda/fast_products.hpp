@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include <gradual/cuda/epilogue.hpp>
+#include <gradual/cuda/loop_behind.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/gemm.hpp>
 #include <gradual/cuda/library_work.hpp>

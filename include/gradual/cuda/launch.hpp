@@ -29,8 +29,9 @@ std::int64_t rows(const Form& p, const Launch& launch) {
 }
 template <class Tile, class Form>
 std::int64_t tiles(const Form& p, const Launch& launch) {
+  using Results = TileOfResults<Tile>;
   const std::int64_t stack = p.stack * (p.over == Form::Over::stack ? launch.capacity : 1);
-  return (rows(p, launch) + Tile::rows - 1) / Tile::rows * ((p.n + Tile::columns - 1) / Tile::columns) * stack;
+  return Results::across(p.n) * Results::down(rows(p, launch)) * stack;
 }
 /// Whether there are tiles for all multiprocessors, if each tile counts once for each of `blocks` blocks.
 template <class Tile, class Form>

@@ -114,15 +114,21 @@ inline constexpr int lanes_of_row = [] {
   return lanes;
 }();
 
-/// Joins the canonical lanes and writes the results of a row. The first `Lanes` of them belong to adjacent threads; the others
-/// have no element. All threads of the warp must call it. `writes`: whether this thread has a row.
+/// Joins the canonical lanes of a row, for its first thread. The first `Lanes` of them belong to adjacent threads; the others
+/// have no element. All threads of the warp must call it.
+template <class Lane, int Lanes = canonical_lanes>
+GRADUAL_DEVICE typename Lane::type join_lanes(typename Lane::type mine) {
+  for (int half = canonical_lanes / 2; half > 0; half /= 2)
+    mine = Lane::join(mine, half < Lanes ? detail::shuffle_down(mine, half) : Lane::identity());
+  return mine;
+}
+
+/// Joins the lanes of a row, like `join_lanes`, and writes its results. `writes`: whether this thread has a row.
 template <class Body, int Lanes>
 GRADUAL_DEVICE void finish_row(const typename Body::Row& row, detail::LaneSink<Body>& sink, bool writes = true) {
   Body::template for_slots<is_row_reduced>([&](auto s) {
     using Lane = typename Body::template Lane<s()>;
-    auto mine = sink.template lane<s()>();
-    for (int half = canonical_lanes / 2; half > 0; half /= 2)
-      mine = Lane::join(mine, half < Lanes ? detail::shuffle_down(mine, half) : Lane::identity());
+    const auto mine = join_lanes<Lane, Lanes>(sink.template lane<s()>());
     using Element = typename Body::template Element<s()>;
     if (writes && thread_index() % Lanes == 0)
       *static_cast<Element*>(row.out[s()]) = static_cast<Element>(Lane::result(mine));

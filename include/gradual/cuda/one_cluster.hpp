@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/cuda/block_work.hpp>
+#include <gradual/cuda/cluster_work.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/losses.hpp>
 

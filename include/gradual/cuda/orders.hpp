@@ -40,14 +40,11 @@ inline constexpr std::int64_t few_to_check = 1 << 15;
 /// Reads the next of `order_places` orders and copies samples at the same time, then makes a check; launched as one block.
 template <class T>
 GRADUAL_KERNEL_OF(order_threads) void read_order(const T* orders, Heard* here, FewSamples samples, Check check) {
-  struct alignas(16) Piece {
-    std::uint32_t words[4];
-  };
   const auto copy = [](void* to, const void* from, std::int64_t bytes) {
     for (std::int64_t i = thread_index(); i < bytes / 16; i += order_threads)
-      static_cast<Piece*>(to)[i] = static_cast<const Piece*>(from)[i];
+      static_cast<FourWords*>(to)[i] = static_cast<const FourWords*>(from)[i];
   };
-  GRADUAL_SHARED Piece read[sizeof(T) / sizeof(Piece)];
+  GRADUAL_SHARED FourWords read[sizeof(T) / sizeof(FourWords)];
   copy(read, orders + here->orders % order_places, sizeof(T));
   copy(samples.to, samples.from, samples.bytes);
   barrier();

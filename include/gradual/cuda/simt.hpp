@@ -28,6 +28,11 @@
 
 namespace gradual::cuda {
 
+/// The most that a thread reads or writes at once.
+struct alignas(16) FourWords {
+  std::uint32_t words[4];
+};
+
 inline constexpr int warp_size = 32;
 inline constexpr int multiprocessors = 132;  ///< of the GPUs (H100, H200) for which launches are tuned
 

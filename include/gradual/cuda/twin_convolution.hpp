@@ -1,5 +1,4 @@
 #pragma once
-#include <cstddef>
 #include <optional>
 
 #include <gradual/autodiff/ops/conv2d.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstddef>
 #include <optional>
 
 #include <gradual/cuda/gemm_form.hpp>

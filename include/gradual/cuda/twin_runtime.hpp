@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/core/block.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/free_memory.hpp>
 #include <gradual/core/set_while.hpp>

@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <gradual/data/scored_samples.hpp>
+
 namespace gradual {
 
 namespace detail {
@@ -11,7 +13,6 @@ struct TimedScore {
 };
 /// Computes the concordance of samples, which it sorts.
 double concordance(std::vector<TimedScore>& samples);
-[[noreturn, gnu::cold]] void refuse_concordance(std::size_t scores, std::size_t others, const char* what);
 [[noreturn, gnu::cold]] void refuse_concordance(std::size_t sample, double score, double time, double event);
 }  // namespace detail
 
@@ -23,8 +24,10 @@ double concordance(std::vector<TimedScore>& samples);
 /// or 1.
 template <class Scores, class Times, class Events>
 double concordance(const Scores& scores, const Times& times, const Events& events) {
-  if (std::size(scores) != std::size(times)) detail::refuse_concordance(std::size(scores), std::size(times), "times");
-  if (std::size(scores) != std::size(events)) detail::refuse_concordance(std::size(scores), std::size(events), "events");
+  if (std::size(scores) != std::size(times))
+    detail::refuse_scores("concordance", std::size(scores), std::size(times), "times");
+  if (std::size(scores) != std::size(events))
+    detail::refuse_scores("concordance", std::size(scores), std::size(events), "events");
   std::vector<detail::TimedScore> samples;
   samples.reserve(std::size(scores));
   for (std::size_t i = 0; i < std::size(scores); ++i) {

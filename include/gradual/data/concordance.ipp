@@ -57,9 +57,6 @@ GRADUAL_ONCE double concordance(std::vector<TimedScore>& samples) {
   return pairs == 0 ? math::quiet_nan<double>() : static_cast<double>(twice_right) / (2 * static_cast<double>(pairs));
 }
 
-GRADUAL_ONCE void refuse_concordance(std::size_t scores, std::size_t others, const char* what) {
-  throw DataError("concordance: " + std::to_string(scores) + " scores, " + std::to_string(others) + " " + what);
-}
 GRADUAL_ONCE void refuse_concordance(std::size_t sample, double score, double time, double event) {
   throw DataError("concordance: sample " + std::to_string(sample) + ": " +
                   (score != score ? "a score that is NaN"

@@ -31,6 +31,7 @@ class ConfusionMatrix {
   std::int64_t classes() const { return classes_; }
   /// Counts one more sample. Errors: DataError for a class that does not exist.
   void add(std::int64_t label, std::int64_t guess);
+  /// Errors: DataError for a class that does not exist, as for all below that take one.
   std::int64_t count(std::int64_t label, std::int64_t guess) const { return counts_[place(label, guess)]; }
 
   double accuracy() const;

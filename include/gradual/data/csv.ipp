@@ -185,6 +185,21 @@ Real number_in_field(const std::string_view written, const CsvOptions& options, 
                                                     : ""));
 }
 
+/// Gives a table that was read the categories of its text columns, and their sorted numbers.
+template <std::floating_point Real>
+void add_categories(TableIn<Real>& table, const CsvPlaces& places) {
+  table.text.of_table = true;
+  for (const auto& [at, column] : places.text) {
+    const auto [categories, numbers] = column.read.sorted();
+    table.text.emplace(column.asked, categories);
+    if (numbers.empty()) continue;
+    for (std::int64_t i = places.kept(at); i < std::ssize(table.values); i += table.columns) {
+      Real& number = table.values[static_cast<std::size_t>(i)];
+      number = static_cast<Real>(numbers[static_cast<std::size_t>(number)]);
+    }
+  }
+}
+
 }  // namespace gradual::detail
 
 namespace gradual {
@@ -245,16 +260,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   if (table.rows == 0) throw DataError(place + ": no rows of numbers");
   for (std::int64_t column = std::ssize(table.names); column-- > 0;)
     if (places->skips(column)) table.names.erase(table.names.begin() + column);
-  table.text.of_table = true;
-  for (const auto& [at, column] : places->text) {
-    const auto [categories, numbers] = column.read.sorted();
-    table.text.emplace(column.asked, categories);
-    if (numbers.empty()) continue;
-    for (std::int64_t i = places->kept(at); i < std::ssize(table.values); i += table.columns) {
-      Real& number = table.values[static_cast<std::size_t>(i)];
-      number = static_cast<Real>(numbers[static_cast<std::size_t>(number)]);
-    }
-  }
+  detail::add_categories(table, *places);
   return table;
 }
 

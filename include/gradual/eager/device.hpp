@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include <gradual/core/block.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/budget.hpp>
 #include <gradual/core/dtype.hpp>
 #include <gradual/core/math/all_finite.hpp>

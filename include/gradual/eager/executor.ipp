@@ -1,8 +1,6 @@
 #pragma once
 #include <gradual/eager/executor.hpp>
 
-#include <algorithm>
-
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/sweep.hpp>

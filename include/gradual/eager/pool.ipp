@@ -1,10 +1,8 @@
 #pragma once
 #include <gradual/eager/pool.hpp>
 
-#include <limits>
-
-#include <gradual/core/block.hpp>
 #include <gradual/core/config.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/out_of_memory.hpp>
 
 namespace gradual::eager {

@@ -19,7 +19,7 @@ struct AttentionOptions {
 /// Multi-head self-attention (Vaswani et al. 2017): softmax(q·kᵀ/√(width/heads))·v per head, concatenated and passed through an
 /// output layer. Maps [batch, positions, width] to the same shape. Parameters: input/weight [width, 3·width], input/bias,
 /// output/weight [width, width], output/bias; options may leave the biases out. Errors: other axes; a width that is not a
-/// multiple of the heads, or of twice the heads with a rotation; OptionError for a `rotary` below 1 other than 0.
+/// multiple of the heads, or of twice the heads with a rotation; OptionError for a `rotary` below 1 other than 0, or no float.
 class MultiHeadAttention {
  public:
   constexpr MultiHeadAttention(Scope scope, std::int64_t width, std::int64_t heads, Attend attend = Attend::everywhere,
@@ -35,9 +35,7 @@ class MultiHeadAttention {
   /// positions each key lies before its query. Errors: as above, and for other shapes.
   template <class Change = detail::Unchanged>
   constexpr Var operator()(Var x, Var present = {}, Change change = {}) const {
-    if (!detail::check_present("attention", x, present)) return {};
-    if (x.valid() && x.shape().rank != 3)
-      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x});
+    if (!detail::are_sequences({x}) || !detail::check_present("attention", x, present)) return {};
     const auto [q, k, v] = split<3>(input_(x));
     if (!q.valid() || !detail::check_heads(q, q.shape().extent[2], heads_, rotary_)) return {};
     const Var turned_q = detail::turned(q, heads_, rotary_), turned_k = detail::turned(k, heads_, rotary_);

@@ -8,6 +8,14 @@
 
 namespace gradual::detail {
 
+/// Checks that those of some Vars that are valid are [batch, positions, width]. Otherwise reports the error and returns false.
+constexpr bool are_sequences(std::initializer_list<Var> some) {
+  for (const Var x : some)
+    if (x.valid() && x.shape().rank != 3)
+      return x.tape->fail(Message() << "attention: needs [batch, positions, width], got " << x.shape(), {x}).valid();
+  return true;
+}
+
 /// Checks that `width` can be split among the heads and, for a `rotary` other than 0, that each head's numbers can be rotated
 /// in pairs. Otherwise reports the error on the tape of q and returns false.
 constexpr bool check_heads(Var q, std::int64_t width, std::int64_t heads, double rotary = 0) {

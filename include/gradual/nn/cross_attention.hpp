@@ -21,7 +21,7 @@ class CrossAttention {
   /// positions, others], as in `MultiHeadAttention`. Errors: as above, and for other shapes.
   template <class Change = detail::Unchanged>
   constexpr Var operator()(Var x, Var memory, Var present = {}, Change change = {}) const {
-    if (!are_sequences(x, memory) || !detail::check_present("attention", memory, present)) return {};
+    if (!detail::are_sequences({x, memory}) || !detail::check_present("attention", memory, present)) return {};
     const Var q = query_(x);
     const auto [k, v] = split<2>(memory_(memory));
     if (!q.valid() || !k.valid() || !detail::check_heads(q, q.shape().extent[2], heads_)) return {};
@@ -38,15 +38,6 @@ class CrossAttention {
   }
 
  private:
-  static constexpr bool are_sequences(Var x, Var memory) {
-    for (const Var sequence : {x, memory})
-      if (sequence.valid() && sequence.shape().rank != 3) {
-        sequence.tape->fail(Message() << "attention: needs [batch, positions, width], got " << sequence.shape(), {sequence});
-        return false;
-      }
-    return true;
-  }
-
   Linear query_, memory_, output_;
   std::int64_t heads_;
 };

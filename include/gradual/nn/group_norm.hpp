@@ -5,7 +5,8 @@ namespace gradual::nn {
 
 /// y = (x − mean)/√(variance + ε) · scale + shift over each group of channels and all their positions (Wu and He 2018), for
 /// x: [batch, channels, ...]: per sample, where batch normalisation spans many. Parameters: scale [channels], initially 1;
-/// shift [channels], initially 0. Errors: another number of channels, or one that is not a multiple of the groups.
+/// shift [channels], initially 0. Errors: ShapeError for another number of channels, or one that is not a
+/// multiple of the groups, or an ε below 0 or NaN.
 class GroupNorm {
  public:
   constexpr GroupNorm(Scope scope, std::int64_t groups, std::int64_t channels, double epsilon = 1e-5)

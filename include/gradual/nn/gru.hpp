@@ -28,11 +28,7 @@ class Gru {
 
  private:
   constexpr std::vector<Var> run(Var x, Var h, Var present, bool backward) const {
-    if (!detail::check_present("gru", x, present)) return detail::no_states(x);
-    if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
-      x.tape->fail(Message() << "gru: needs [batch, steps, in], got " << x.shape(), {x});
-      return detail::no_states(x);
-    }
+    if (!detail::check_steps("gru", x, present)) return detail::no_states(x);
     const Var gates = input_(x);
     if (!gates.valid()) return detail::no_states(x);
     std::vector<Var> states;

@@ -32,7 +32,8 @@ constexpr Var normalised(Var x, double epsilon) {
 namespace gradual::nn {
 
 /// y = (x − mean)/√(variance + ε) · scale + shift over the last axis (Ba, Kiros and Hinton 2016), for x: [batch, ..., width].
-/// Parameters: scale [width], initially 1; shift [width], initially 0. Errors: ShapeError for another last extent.
+/// Parameters: scale [width], initially 1; shift [width], initially 0. Errors: ShapeError for another last extent, or an ε
+/// below 0 or NaN.
 class LayerNorm {
  public:
   constexpr LayerNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)
@@ -54,7 +55,7 @@ class LayerNorm {
 };
 
 /// y = x/√(mean of x² + ε) · scale over the last axis (Zhang and Sennrich 2019). Parameter: scale [width], initially 1.
-/// Errors: ShapeError for another last extent.
+/// Errors: ShapeError for another last extent, or an ε below 0 or NaN.
 class RmsNorm {
  public:
   constexpr RmsNorm(Scope scope, std::int64_t width, double epsilon = 1e-5)

@@ -36,11 +36,7 @@ class Lstm {
 
  private:
   constexpr std::vector<Var> run(Var x, State state, Var present, bool backward) const {
-    if (!detail::check_present("lstm", x, present)) return detail::no_states(x);
-    if (x.valid() && (x.shape().rank != 3 || x.shape().extent[1] == 0)) {
-      x.tape->fail(Message() << "lstm: needs [batch, steps, in], got " << x.shape(), {x});
-      return detail::no_states(x);
-    }
+    if (!detail::check_steps("lstm", x, present)) return detail::no_states(x);
     const Var gates = input_(x);
     if (!gates.valid()) return detail::no_states(x);
     std::vector<Var> states;

@@ -17,6 +17,14 @@ constexpr bool check_present(const char* layer, Var x, Var present) {
   return false;
 }
 
+/// Returns whether a recurrent layer can run over x, [batch, steps, in], and `present`; if not, reports it on the tape.
+constexpr bool check_steps(const char* layer, Var x, Var present) {
+  if (!check_present(layer, x, present)) return false;
+  if (!x.valid() || (x.shape().rank == 3 && x.shape().extent[1] != 0)) return true;
+  x.tape->fail(Message() << layer << ": needs [batch, steps, in], got " << x.shape(), {x});
+  return false;
+}
+
 /// Returns the states of a layer that could not be recorded: one invalid Var per step of x. Whatever a model computes from them
 /// is invalid too, so that the compiler reaches the tape's error.
 constexpr std::vector<Var> no_states(Var x) {

@@ -1,6 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/maximum.hpp>
-#include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/optim/by_parameter.hpp>
 #include <gradual/optim/update.hpp>
 

@@ -109,8 +109,7 @@ constexpr Var by_parameter(F f, Var row, More... rows) {
   for (std::size_t p = 0; p < tape.parameters.size(); ++p) {
     detail::Parts parts(tape, static_cast<int>(p));
     const Var part = broadcast(f(parts.of(row), parts.of(rows)...), parts.shape(row));
-    Attributes attributes;
-    attributes.integer[0] = static_cast<std::int64_t>(p);
+    const Attributes attributes{.integer = {static_cast<std::int64_t>(p)}};
     result = tape.record(op_info<detail::ReplacePart>, {result, part}, row.shape(), row.dtype(), attributes);
   }
   return result;

@@ -9,7 +9,7 @@ namespace detail {
 /// Returns the number of states of a rule's `inner`, which precede the rule's own.
 template <class Rule>
 constexpr int inner_states() {
-  if constexpr (requires(const Rule& rule) { rule.inner; }) return state_size<gradual::StateOf<decltype(Rule::inner)>>();
+  if constexpr (requires(const Rule& rule) { rule.inner; }) return state_size<StateOf<decltype(Rule::inner)>>();
   else return 0;
 }
 

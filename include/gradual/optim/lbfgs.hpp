@@ -1,7 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/abs.hpp>
-#include <gradual/autodiff/ops/minimum.hpp>
-#include <gradual/autodiff/ops/where.hpp>
 #include <gradual/optim/update.hpp>
 
 namespace gradual {

@@ -3,8 +3,8 @@
 
 namespace gradual {
 
-/// Lookahead (Zhang et al. 2019): `inner` steps; after every `period`-th step the slow parameters, which begin where
-/// training begins, move to s ← s + α(p − s), and training goes on from there: p ← s.
+/// Lookahead (Zhang et al. 2019): `inner` steps; after each step in which `syncs` is 1, every fifth by default, the slow
+/// parameters, which begin where training begins, move to s ← s + α(p − s), and training goes on from there: p ← s.
 template <class Inner>
 struct Lookahead {
   using Ranges = RangesByName;

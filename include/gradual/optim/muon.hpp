@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/by_parameter.hpp>
 
@@ -27,9 +26,7 @@ struct Muon {
   Scalar learning_rate = 0.02, momentum = 0.95, weight_decay = 0.0;
   bool nesterov = true;
   AdamW others{.learning_rate = 3e-4, .beta2 = 0.95, .weight_decay = 0.0};
-  struct State {
-    Var mean, variance;  ///< m is the mean; matrices need no variance
-  };
+  using State = detail::AdamState;  ///< m is the mean; matrices need no variance
   constexpr auto operator()(Var parameter, Var gradient, State state, Var step) const {
     const Var rate = value_of(learning_rate, step), mu = value_of(momentum, step);
     const Var velocity = mu * state.mean + gradient;
@@ -42,7 +39,7 @@ struct Muon {
         },
         ahead);
     const Var moved = (1.0 - rate * value_of(weight_decay, step)) * parameter - rate * direction;
-    const auto other = others(parameter, gradient, {state.mean, state.variance}, step);
+    const auto other = others(parameter, gradient, state, step);
     const auto choose = [](Var matrix, Var vector) { return matrix.shape().rank == 2 ? matrix : vector; };
     return update(
         by_parameter(choose, moved, other.parameter),

@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/optim/moments.hpp>
 
 namespace gradual {

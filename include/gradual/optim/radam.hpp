@@ -1,7 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/convert.hpp>
-#include <gradual/autodiff/ops/maximum.hpp>
-#include <gradual/autodiff/ops/pow.hpp>
 #include <gradual/optim/moments.hpp>
 
 namespace gradual {

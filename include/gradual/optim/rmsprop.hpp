@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/maximum.hpp>
 #include <gradual/optim/moments.hpp>
 
 namespace gradual {

@@ -110,18 +110,18 @@ constexpr void list_state(const S& state, Var* out) {
 }
 
 template <class Rule>
-struct StateOf {
+struct DeclaredState {
   using type = NoState;
 };
 template <class Rule>
   requires requires { typename Rule::State; }
-struct StateOf<Rule> {
+struct DeclaredState<Rule> {
   using type = typename Rule::State;
 };
 
 }  // namespace detail
 
 template <class Rule>
-using StateOf = typename detail::StateOf<Rule>::type;
+using StateOf = typename detail::DeclaredState<Rule>::type;
 
 }  // namespace gradual

@@ -1,5 +1,4 @@
 #pragma once
-#include <gradual/autodiff/ops/abs.hpp>
 #include <gradual/optim/loss_scale.hpp>
 
 namespace gradual {

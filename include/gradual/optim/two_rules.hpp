@@ -17,8 +17,7 @@ struct Vars<0> {};
 
 /// The states to add to those of `inner` so that `others` has room for its own.
 template <class Inner, class Others>
-using MoreStates =
-    Vars<std::max(0, state_size<gradual::StateOf<Others>>() - state_size<gradual::StateOf<Inner>>())>;
+using MoreStates = Vars<std::max(0, state_size<StateOf<Others>>() - state_size<StateOf<Inner>>())>;
 
 template <class Inner, class Others>
 using OpsOfBoth = Joined<typename OwnOpsOf<Inner>::type, typename OwnOpsOf<Others>::type>;
@@ -31,8 +30,8 @@ constexpr Update<State> update_by_either(const Inner& inner, const Others& other
   static_assert(is_lone_rule<Inner>() && is_lone_rule<Others>(),
                 "rules for groups of parameters have no adapters, which go around both, and no states of other shapes, that "
                 "do not begin with 0, or that follow the parameters");
-  using InnerState = gradual::StateOf<Inner>;
-  using OthersState = gradual::StateOf<Others>;
+  using InnerState = StateOf<Inner>;
+  using OthersState = StateOf<Others>;
   constexpr int shared = std::max(state_size<InnerState>(), state_size<OthersState>());
   const Var zero = constant_like(gradient, 0);
   Var kept[state_size<State>() + 1], a[shared + 1], b[shared + 1];

@@ -22,7 +22,7 @@ constexpr Update<State> update(Var parameter, State state) {
 
 namespace detail {
 template <class Rule, class... Step>
-concept Updates = requires(const Rule& rule, Var v, const gradual::StateOf<Rule>& state, Step... step) {
+concept Updates = requires(const Rule& rule, Var v, const StateOf<Rule>& state, Step... step) {
   rule(v, v, state, step...).parameter;
   rule(v, v, state, step...).state;
 };
@@ -97,10 +97,7 @@ constexpr bool evaluates_twice_inside() {
 /// For update rules: returns Σw of the window whose gradient the rule gets; its number of samples if all weigh 1.
 constexpr Var weight_of_window(Var like) {
   if (!like.valid()) return {};
-  Attributes attributes;
-  attributes.integer[0] = window_weight;
-  attributes.integer[1] = Input::scalar;
-  return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), attributes);
+  return like.tape->record(op_info<Input>, {}, Shape{}, like.dtype(), {.integer = {window_weight, Input::scalar}});
 }
 
 /// Returns the shape of a rule's state `index` for a parameter: the parameter's own, unless the rule that has the state

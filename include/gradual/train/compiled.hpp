@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/autodiff/program.hpp>
+#include <gradual/autodiff/widen_sums.hpp>
 #include <gradual/optim/trace_update.hpp>
 #include <gradual/train/inference_layout.hpp>
 #include <gradual/train/memory_error.hpp>

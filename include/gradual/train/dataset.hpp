@@ -14,7 +14,7 @@
 #include <gradual/autodiff/trace.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/data/count_in.hpp>
-#include <gradual/train/dataset_errors.hpp>
+#include <gradual/train/dataset_checks.hpp>
 
 namespace gradual {
 

@@ -19,7 +19,7 @@ class EagerArrays {
   static constexpr std::int64_t real_bytes = sizeof(Real);
 
  public:
-  static constexpr int states = state_size<gradual::StateOf<Rule>>();
+  static constexpr int states = state_size<StateOf<Rule>>();
 
   /// `parameters`: with values; must outlive this. Errors: OptionError for a name that no parameter has, or numbers that are
   /// invalid for the rule; MemoryError.

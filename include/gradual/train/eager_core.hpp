@@ -112,7 +112,7 @@ class EagerCore {
     }
   }
   /// The interface for `NoiseMeasure`.
-  GradientSquares square_gradients(bool first) const { return so_far_.square(arrays_, first); }
+  GradientSquares square_gradients() const { return so_far_.square(arrays_); }
   GradientSquares square_so_far(std::int64_t /*position*/, double weight, bool first) {
     return so_far_.square(arrays_, sums_, weight, first);
   }

@@ -214,8 +214,6 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
  private:
   const Device& device() const { return core_.arrays().device(); }
   const detail::WindowProgress& progress() const { return core_.progress(); }
-  const detail::LossScaler& scaler() const { return core_.scaler(); }
-  double squares_of_gradient() const { return core_.squares_of_gradient(); }
 
   void check_idle(const char* call) const {
     core_.arrays().require();
@@ -328,7 +326,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     {
       const detail::NotingTape noting(&tape.values());
       tape.first_adjoint = -1;  // derivatives within the model are part of it
-      const Var scale = loss_scales<Rule> > 0 ? value_of(scaler().scale(), loss.value) : Var{};
+      const Var scale = loss_scales<Rule> > 0 ? value_of(core_.scaler().scale(), loss.value) : Var{};
       record_gradients(tape, loss, space_, scale, core_.arrays().frozen().parameters());
     }
     detail::validate(tape, part.first, rows);

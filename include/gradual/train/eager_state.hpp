@@ -25,7 +25,7 @@ class EagerState {
   using Core = EagerCore<Real, Optimizer>;
   using Rule = gradual::RuleOf<Optimizer>;
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
-  static constexpr int states = opaque ? 0 : state_size<gradual::StateOf<Rule>>();
+  static constexpr int states = opaque ? 0 : state_size<StateOf<Rule>>();
   static constexpr const char* program = "eager";
 
  public:

@@ -1,7 +1,6 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <vector>
 
 #include <gradual/optim/trace_update.hpp>
 #include <gradual/train/elementwise_update.hpp>

@@ -45,9 +45,8 @@ std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
 }
 
 /// Returns the seconds per sample of a session that is made for this measurement alone.
-template <class Session, class Net, class Optimizer, class... Span>
-MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options,
-                               const Span&... data) {
+template <class Net, class Optimizer, class... Span>
+MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions& options, const Span&... data) {
   constexpr double least_seconds = 2e-3;
   constexpr int cold = Net::Backend::Queue::places > 1 ? 4 : 1;  // windows with cold caches, or that a device records
   Session session(Net{}, optimizer, options);
@@ -63,9 +62,7 @@ MicroBatchSpeed measured_speed(const Optimizer& optimizer, const SessionOptions&
 }
 
 template <class Net, class Optimizer, class... T>
-MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions options, int rounds,
-                                 Inputs<T...>) {
-  using Session = gradual::Session<Net, Optimizer>;
+MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions options, int rounds, Inputs<T...>) {
   options = Session(Net{}, optimizer, options).options();  // the largest micro-batch that fits
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = 1; size < options.micro_batch; size *= 2) sizes.push_back(size);
@@ -75,11 +72,8 @@ MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions opti
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < sizes.size(); ++i) try {
         options.micro_batch = sizes[i];
-        std::apply(
-            [&](const auto&... x) {
-              times[i].push_back(measured_speed<Session, Net>(optimizer, options, std::span(x)...));
-            },
-            data);
+        times[i].push_back(std::apply(
+            [&](const auto&... x) { return measured_speed<Net>(optimizer, options, std::span(x)...); }, data));
       } catch (const MemoryError&) {  // a smaller one may need more: memory for open blocks
       }
   MicroBatchSpeeds result;

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <limits>
 
-#include <gradual/core/grouped.hpp>
 #include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {

@@ -17,13 +17,13 @@ class GradientsSoFar {
     for (eager::Storage& values : values_) values = device.allocate(elements * std::int64_t{sizeof(Real)}, Category::gradients);
   }
 
-  /// Returns the squares of the complete gradients in a session's arrays and of their change since last measured; `first`:
-  /// since 0.
+  /// Returns the squares of the complete gradients in a session's arrays and of their change since last measured.
   template <class Arrays>
-  GradientSquares square(const Arrays& arrays, bool first) const {
-    return squares_of(arrays, arrays.on_host(1), first);
+  GradientSquares square(const Arrays& arrays) const {
+    return squares_of(arrays, arrays.on_host(1), false);
   }
-  /// Does the same for an unfinished window of this weight; keeps its gradients for the next time. Errors: MemoryError.
+  /// Does the same for an unfinished window of this weight; `first`: its change is since 0. Keeps its gradients for the next
+  /// time. Errors: MemoryError.
   template <class Arrays>
   GradientSquares square(const Arrays& arrays, eager::WindowSums& sums, double weight, bool first) {
     sums.finish_copy(std::span(values_[1].as<Real>(), static_cast<std::size_t>(elements_)), weight);

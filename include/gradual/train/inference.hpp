@@ -53,7 +53,7 @@ class Inference<Net, Inputs<T...>> {
   void operator()(const Draw& draw, std::span<const std::remove_all_extents_t<T>>... in, std::span<Real> out)
     requires(Net::draws)
   {
-    predict({true, draw.seed, draw.round, nullptr, draw.first, draw.round}, in..., out);
+    predict({.on = true, .seed = draw.seed, .round = draw.round, .begin = draw.first, .step = draw.round}, in..., out);
   }
   static constexpr std::int64_t output_width() { return inference_layout<Net>.width; }
 

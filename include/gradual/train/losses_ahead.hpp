@@ -1,6 +1,4 @@
 #pragma once
-#include <utility>
-
 #include <gradual/train/averages.hpp>
 
 namespace gradual::detail {

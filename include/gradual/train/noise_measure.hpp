@@ -61,7 +61,7 @@ class NoiseMeasure {
   template <class Holder>
   void finish(Holder& holder, NoiseSums sums, double weight, double loss_scale) {
     if (batch_ == 0 || sums.empty() || !sums.whole()) return;
-    const GradientSquares squares = holder.square_gradients(false);
+    const GradientSquares squares = holder.square_gradients();
     sums.add(squares.added, weight);
     last_ = sums.of_window(squares.all);
     last_.gradient_squared /= loss_scale * loss_scale;

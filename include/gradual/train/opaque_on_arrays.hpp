@@ -1,20 +1,26 @@
 #pragma once
+#include <deque>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
+#include <gradual/optim/accumulate.hpp>
 #include <gradual/train/frozen.hpp>
-#include <gradual/train/opaque_step.hpp>
 
 namespace gradual::detail {
 
 /// The opaque optimizer of a session, which is given the session's arrays, or copies where the host cannot read them.
 template <class Optimizer, class Real>
-class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
-  using Base = OpaqueStep<Optimizer, Real>;
+class OpaqueOnArrays {
+  using Held = Traced<HeldBy<Optimizer>>;
+  static_assert(StepsOn<typename Held::Opaque, Real>,
+                "the opaque optimizer's step takes other numbers than the net's: float, or double for a net in double");
 
  public:
   static constexpr bool exists = true;
-  using Base::Base;
+  explicit OpaqueOnArrays(const Optimizer& optimizer) : optimizer_(Held::inside(held_by(optimizer))) {}
 
   /// `values`, `gradients`: where those of all parameters are stored, one after another, in every step. `readable`: whether the
   /// host can read them.
@@ -27,24 +33,38 @@ class OpaqueOnArrays : public OpaqueStep<Optimizer, Real> {
       values = copies_.data(), gradients = values + elements_;
     }
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
-      const ParameterInfo& parameter = parameters[static_cast<std::size_t>(p)];
-      if (!frozen.contains(p)) Base::add(parameter.name.view(), parameter.shape, values, gradients);
-      values += parameter.shape.unit(), gradients += parameter.shape.unit();
+      const Shape& shape = parameters[static_cast<std::size_t>(p)].shape;
+      const auto count = static_cast<std::size_t>(shape.unit());
+      if (!frozen.contains(p)) {
+        const std::string_view name = names_.emplace_back(parameters[static_cast<std::size_t>(p)].name.view());
+        parameter_views_.push_back({name, shape, {values, count}});
+        gradient_views_.push_back({name, shape, {gradients, count}});
+      }
+      values += count, gradients += count;
     }
   }
 
   /// `read(host, from, bytes)` and `write(to, host, bytes)` copy from and to the session's memory.
   template <class Read, class Write>
   void step(Read read, Write write) {
-    if (copies_.empty()) return Base::step();
     const std::int64_t bytes = elements_ * std::int64_t{sizeof(Real)};
-    read(copies_.data(), values_, bytes);
-    read(copies_.data() + elements_, gradients_, bytes);
-    Base::step();
-    write(values_, copies_.data(), bytes);
+    if (!copies_.empty()) {
+      read(copies_.data(), values_, bytes);
+      read(copies_.data() + elements_, gradients_, bytes);
+    }
+    referred(optimizer_).step(std::span<const ParameterViewIn<Real>>(parameter_views_),
+                              std::span<const GradientViewIn<Real>>(gradient_views_));
+    if (!copies_.empty()) write(values_, copies_.data(), bytes);
   }
 
+  auto& optimizer() { return referred(optimizer_); }
+  auto& optimizer() const { return referred(optimizer_); }
+
  private:
+  typename Held::Opaque optimizer_;
+  std::deque<std::string> names_;  ///< of the views; a deque does not move them
+  std::vector<ParameterViewIn<Real>> parameter_views_;
+  std::vector<GradientViewIn<Real>> gradient_views_;
   Real* values_ = nullptr;
   const Real* gradients_ = nullptr;
   std::int64_t elements_ = 0;

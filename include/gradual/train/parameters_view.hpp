@@ -1,10 +1,9 @@
 #pragma once
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include <gradual/autodiff/names_of_parameters.hpp>
 #include <gradual/autodiff/named_values.hpp>
-#include <gradual/core/error.hpp>
 
 namespace gradual {
 

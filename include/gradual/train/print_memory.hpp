@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include <gradual/core/grouped.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/train/memory_categories.hpp>
 
 namespace gradual {

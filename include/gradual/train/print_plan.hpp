@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <gradual/core/grouped.hpp>
 #include <gradual/core/number_text.hpp>
 #include <gradual/train/training_way.hpp>
 

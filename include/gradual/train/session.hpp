@@ -67,7 +67,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// micro-batch is undone where a copy of the window's sums is kept (NonFinite); otherwise the window is forgotten and begins
   /// again with the next samples.
   int accumulate(Span<T>... data) {
-    const std::int64_t count = count_samples<Training, T...>(data...);
+    const std::int64_t count = count_samples<T...>(data...);
     const void* const samples[] = {data.data()...};
     if constexpr (Backend::shares_host_memory) {
       validate_samples<Training, T...>(data...);
@@ -247,8 +247,6 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   Arena& arena() { return core_.arena(); }
   const Arena& arena() const { return core_.arena(); }
   const detail::WindowProgress& progress() const { return core_.progress(); }
-  const detail::LossScaler& scaler() const { return core_.scaler(); }
-  double squares_of_gradient() const { return core_.squares_of_gradient(); }
 
   bool host_reads([[maybe_unused]] const void* samples) const {
     if constexpr (Backend::shares_host_memory) return true;

@@ -151,7 +151,7 @@ class SessionArena {
     });
   }
   /// Returns the squares of the gradients that are not frozen. `first`: they are not yet measured in this window.
-  GradientSquares square_gradients(bool first);
+  GradientSquares square_gradients(bool first = false);
   /// Does the same for a window of this weight that has come to sample `position` and goes on.
   GradientSquares square_so_far(std::int64_t position, double weight, bool first);
 

@@ -37,7 +37,7 @@ class SessionBase {
   /// batch, made no step or was restored after it had begun, or an eager session had no memory to measure it.
   const GradientNoise& gradient_noise() const { return progress().noise().last(); }
   /// Returns the factor by which the losses of the window that has begun are scaled; 1 without a `LossScale`.
-  double loss_scale() const { return session().scaler().scale(); }
+  double loss_scale() const { return session().core_.scaler().scale(); }
 
   /// Returns the L2 norm of the final gradient of the last window, over all that is not frozen, before the optimizer and its
   /// adapters: of the mean loss, or of the sum. NaN where there is none: before this session's first window, after one of
@@ -46,7 +46,7 @@ class SessionBase {
   double gradient_norm() const {
     if (position() > 0) throw OptionError("gradient_norm: a window has begun; its gradient is known only at its end");
     // Removes the sign of a NaN, so that it prints as nan.
-    return math::abs(math::sqrt(session().squares_of_gradient()) / progress().gradient_divisor());
+    return math::abs(math::sqrt(session().core_.squares_of_gradient()) / progress().gradient_divisor());
   }
 
   /// Save and restore the `state` in a file, which is written atomically. Errors: also FileError for a damaged file.

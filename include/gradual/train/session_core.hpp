@@ -31,7 +31,7 @@ class SessionCore {
     throw MemoryError("a session: the system refused memory");
   }
 
-  int accumulate(std::int64_t count, Samples data, Validation validation);
+  int accumulate(std::int64_t count, const void* const* data, Validation validation);
   /// Returns those of `rows` that the window has room for, which must be valid. Errors: OptionError, DataError.
   std::span<const std::int32_t> rows_of_window(std::span<const std::int32_t> rows) const;
   /// Adds rows that were validated, or will be when they are made, up to one window.
@@ -42,8 +42,8 @@ class SessionCore {
   void apply(std::span<const Sum> gradient_sum, double weight);
   Averages evaluate(std::int64_t count, Samples data);
   void losses(std::int64_t count, Samples data, std::span<Real> out);
-  void predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels, std::int64_t count, Samples data,
-               std::span<Real> out);
+  void predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels, std::int64_t count,
+               const void* const* data, std::span<Real> out);
   void set_budget(Budget budget);
   void set_parameters(std::span<const Real> values);
   /// `optimizer`: the name of its type, as the compiler spells it.

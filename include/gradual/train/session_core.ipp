@@ -14,7 +14,7 @@ namespace gradual::detail {
 
 // Hot, since g++ optimizes functions that only main calls for size rather than speed.
 template <class Arena, class Opaque>
-[[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, Samples data, Validation validation) {
+[[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, const void* const* data, Validation validation) {
   if (validation.waits() && progress().waits_for_step()) validation();  // before the step is made
   check_blocks(count);
   progress().check_room(count);
@@ -23,7 +23,7 @@ template <class Arena, class Opaque>
   for (std::int64_t done = 0; done < count;) {
     follow_memory();
     const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
-    arena().bind(done, part, data.places, validation);
+    arena().bind(done, part, data, validation);
     const bool last = progress().ends().calls() == 0 && progress().is_filled_by(part);
     done += add(part, last, static_cast<std::uint64_t>(progress().steps()));
     if (progress().ends_here(done == count)) steps += step();
@@ -136,7 +136,7 @@ void SessionCore<Arena, Opaque>::losses(std::int64_t count, Samples data, std::s
 
 template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const typename Backend::Kernels& kernels,
-                                         std::int64_t count, Samples data, std::span<Real> out) {
+                                         std::int64_t count, const void* const* data, std::span<Real> out) {
   [[maybe_unused]] const auto here = arena().queue().on_device();  // for the queue that is made below
   require_transient();
   window_.take_losses();
@@ -154,7 +154,7 @@ void SessionCore<Arena, Opaque>::predict(const InferenceLayout& layout, const ty
                                         Backend::shares_host_memory ? arena().queue() : beside);
   runner.read(reinterpret_cast<std::byte*>(arena().parameters()), block);
   runner.derive();
-  runner.predict(count, data.places, out);
+  runner.predict(count, data, out);
 }
 
 template <class Arena, class Opaque>

@@ -47,9 +47,8 @@ struct SessionOptions {
 namespace detail {
 
 inline bool is_given(const Scalar& s) { return s.kind != Scalar::Kind::constant || s.value != 0; }
-/// Returns the extras that the windows of a session or a trainer with these options keep.
-template <class Options>
-WindowExtras extras(const Options& o) {
+/// Returns the extras that the windows of a session with these options keep.
+inline WindowExtras extras(const SessionOptions& o) {
   return {.undo = o.non_finite == NonFinite::drop_micro_batch, .noise_batch = o.noise_batch};
 }
 inline const char* name_of(Reduction reduction) { return reduction == Reduction::sum ? "sum" : "mean"; }

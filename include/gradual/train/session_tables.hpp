@@ -118,7 +118,7 @@ class TablesOfSession {
   using Update = typename Net::template UpdateOf<Rule, S>;
   static constexpr ProgramTables training = Training::tables;
   static constexpr int nodes = Training::nodes, parameters = Net::parameter_count;
-  static constexpr int states = state_size<gradual::StateOf<Rule>>();
+  static constexpr int states = state_size<StateOf<Rule>>();
 
   static constexpr int count_sums() {
     int count = 0;

@@ -29,7 +29,8 @@ Tapped interpret_taps(std::span<const typename Net::Real> parameters, const Rand
 
 /// Returns the values that a compiled net's model named by `tap`, for these samples, in the bits of the compiled net; without
 /// dropout. Slow: the reference interpreter computes every op of the forward pass. `parameters`: all values, one parameter
-/// after another. Errors: DataError for spans that do not fit each other.
+/// after another. Errors: DataError for spans that do not fit each other, labels outside the classes, values that are not
+/// finite, or another number of parameters.
 template <class Net, class... Data>
 Tapped tapped(std::span<const typename Net::Real> parameters, const Data&... data) {
   return detail::interpret_taps<Net>(parameters, {}, data...);

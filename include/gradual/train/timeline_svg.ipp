@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include <gradual/core/grouped.hpp>
+#include <gradual/core/number_text.hpp>
 #include <gradual/train/svg.hpp>
 
 namespace gradual::detail {

@@ -72,8 +72,8 @@ void validate_fetched(const Queue& queue, std::span<const T> data, std::span<con
 
 }  // namespace detail
 
-/// Returns the number of samples in the inputs of program P, of types T. Errors: DataError naming the input.
-template <class P, class... T>
+/// Returns the number of samples in inputs of types T. Errors: DataError naming the input.
+template <class... T>
 std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   const std::int64_t widths[] = {detail::sample_shape<T>().unit()...};
   const std::int64_t sizes[] = {static_cast<std::int64_t>(data.size())...};
@@ -83,7 +83,7 @@ std::int64_t count_samples(std::span<const std::remove_all_extents_t<T>>... data
   if (count == 0) throw DataError("a batch of 0 samples");
   return count;
 }
-/// Checks each of their values. Errors: DataError naming the input and the sample.
+/// Checks each value of the inputs of program P. Errors: DataError naming the input and the sample.
 template <class P, class... T>
 void validate_samples(std::span<const std::remove_all_extents_t<T>>... data) {
   int index = 0;
@@ -115,13 +115,6 @@ void validate_samples_for(const Queue& queue, std::span<const std::remove_all_ex
     throw;
   }
   finish();
-}
-/// Counts samples and validates them.
-template <class P, class... T>
-std::int64_t validate(std::span<const std::remove_all_extents_t<T>>... data) {
-  const std::int64_t count = count_samples<P, T...>(data...);
-  validate_samples<P, T...>(data...);
-  return count;
 }
 
 /// Validates only samples `rows` of a data set. Errors: as `validate_samples`; DataError for rows not in it.
@@ -165,20 +158,21 @@ void validate_weights(std::span<const T> weights, int input, std::int64_t width,
     if (weights[i] < 0) detail::refuse_weight(input, first + i, width, static_cast<double>(weights[i]));
 }
 
+/// Counts samples and validates them.
 template <class P, class... T, class... Span>
 std::int64_t validate_inputs(Inputs<T...>, Span... data) {
-  return validate<P, T...>(data...);
+  const std::int64_t count = count_samples<T...>(data...);
+  validate_samples<P, T...>(data...);
+  return count;
 }
 
 /// Does the same for a backend's queue.
 template <class Backend, class P, class... T, class... Span>
 std::int64_t validate_for(const typename Backend::Queue& queue, Inputs<T...>, Span... data) {
-  if constexpr (Backend::shares_host_memory) return validate<P, T...>(data...);
-  else {
-    const std::int64_t count = count_samples<P, T...>(data...);
-    validate_samples_for<P, T...>(queue, data...);
-    return count;
-  }
+  const std::int64_t count = count_samples<T...>(data...);
+  if constexpr (Backend::shares_host_memory) validate_samples<P, T...>(data...);
+  else validate_samples_for<P, T...>(queue, data...);
+  return count;
 }
 
 }  // namespace gradual

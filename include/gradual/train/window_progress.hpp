@@ -1,11 +1,9 @@
 #pragma once
 #include <limits>
 #include <span>
-#include <string>
 
 #include <gradual/optim/update.hpp>
 #include <gradual/train/noise_measure.hpp>
-#include <gradual/train/second_evaluation.hpp>
 #include <gradual/train/window_ends.hpp>
 
 namespace gradual::detail {

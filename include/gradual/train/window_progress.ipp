@@ -2,8 +2,20 @@
 #include <gradual/train/window_progress.hpp>
 
 #include <algorithm>
+#include <string>
+
+#include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
+
+/// Checks the options of a session whose optimizer evaluates each window twice. Errors: OptionError where a window's end is not
+/// known in advance, or part of it may be dropped.
+inline void check_ends_known(const SessionOptions& options) {
+  if (options.non_finite == NonFinite::drop_micro_batch)
+    throw OptionError("Session: the optimizer evaluates each window twice, so none of its micro-batches can be dropped");
+  if (is_given(options.window_weight))
+    throw OptionError("Session: the optimizer evaluates each window twice, so windows cannot end at a weight");
+}
 
 GRADUAL_ONCE WindowProgress::WindowProgress(const SessionOptions& options, std::int64_t calls, bool twice, MetricSet metrics)
     : ends_(options, calls),
@@ -20,7 +32,11 @@ GRADUAL_ONCE std::int64_t WindowProgress::room() const {
 }
 
 GRADUAL_ONCE void WindowProgress::check_room(std::int64_t samples) const {
-  if (twice_ && ends_.calls() == 0) detail::check_room(samples, length() - (full() ? 0 : now_.position));
+  if (!twice_ || ends_.calls() != 0) return;
+  const std::int64_t left = length() - (full() ? 0 : now_.position);
+  if (samples > left)
+    throw OptionError("accumulate: " + std::to_string(samples) + " samples, but " + std::to_string(left) +
+                      " end the window; the optimizer evaluates each window twice, so none may go into the next");
 }
 
 GRADUAL_ONCE std::int64_t WindowProgress::next_part(std::int64_t left, std::int64_t most) const {
@@ -57,7 +73,11 @@ GRADUAL_ONCE EndedWindow WindowProgress::ending() const {
 
 GRADUAL_ONCE void WindowProgress::check(const EndedWindow& window) const {
   if (divides_) window.losses.check_weights("a window");
-  if (again()) detail::check_given_again(window.samples, window.losses, now_.again, now_.last);
+  if (!again()) return;
+  const double first = now_.last.weight(), second = window.losses.weight();
+  if (window.samples != now_.again || second != first)
+    throw DataError("the window must be given again: " + std::to_string(now_.again) + " samples of weight " +
+                    exact_text(first) + ", got " + std::to_string(window.samples) + " of weight " + exact_text(second));
 }
 
 GRADUAL_ONCE void WindowProgress::check_in_place(const char* call, const char* help) const {

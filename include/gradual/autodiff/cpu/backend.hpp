@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <gradual/autodiff/cpu/executor.hpp>
-#include <gradual/core/block.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/cpu/share.hpp>
 #include <gradual/core/free_memory.hpp>
 #include <gradual/core/compensated.hpp>

@@ -83,7 +83,7 @@ struct ProgramKernels {
 
   /// Runs the kernels of one phase in order, on all threads of the pool (null: on this one alone). The bits do not depend on
   /// the number of threads.
-  [[gnu::noinline]] void run(Phase which, const StepArguments& arguments, ThreadPool* pool = nullptr) const {
+  [[gnu::noinline]] void run(Phase which, const StepArguments& arguments, ThreadPool* pool) const {
     const std::int64_t samples = arguments.batch > 0 ? arguments.batch : 1;
     const bool* const needed = arguments.needed;
     for (int g = first[static_cast<int>(which)]; g < first[static_cast<int>(which) + 1]; ++g) {

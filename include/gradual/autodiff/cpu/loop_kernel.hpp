@@ -22,7 +22,7 @@ struct LoopMemory {
 
 /// The one loop kernel: computes group G of program P row by row, with its reductions; or, if `Shared`, any group with the same
 /// code whose values lie elsewhere.
-template <class P, int G, bool Shared = false>
+template <class P, int G, bool Shared>
 class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;

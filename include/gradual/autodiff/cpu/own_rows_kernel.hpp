@@ -26,9 +26,9 @@ class OwnRowsKernel {
   static constexpr bool holds_rows = false;  ///< of unfinished blocks
 
   static constexpr std::int64_t workspace_bytes() {
-    return scatters ? aligned(scatter_own_workspace<E>(own.rows * own.width, own.positions) * std::int64_t{sizeof(T)}) : 0;
+    return scatters ? aligned(scatter_own_workspace<E>(own.table(), own.positions) * std::int64_t{sizeof(T)}) : 0;
   }
-  static constexpr std::int64_t work() { return own.positions * own.width + (scatters ? own.rows * own.width : 0); }
+  static constexpr std::int64_t work() { return own.positions * own.width + (scatters ? own.table() : 0); }
 
   static void run(const StepArguments& s) {
     const E* from = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);

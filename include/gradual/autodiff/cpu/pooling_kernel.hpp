@@ -1,7 +1,9 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/autodiff/ops/max_pool2d.hpp>
-#include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/core/alignment.hpp>
 #include <gradual/core/cpu/pooling.hpp>
 
 namespace gradual::cpu {
@@ -62,9 +64,7 @@ class PoolingKernel {
   static constexpr bool holds_rows = false;  ///< of unfinished blocks
 
   static constexpr std::int64_t workspace_bytes() { return aligned(pooling_workspace_of<E>(form) * std::int64_t{sizeof(T)}); }
-  static constexpr std::int64_t work() {
-    return result.product(0, 2) * form.positions() * form.y.kernel * form.x.kernel;
-  }
+  static constexpr std::int64_t work() { return result.product(0, 2) * form.places(); }
 
   static void run(const StepArguments& s) {
     const void* in[3]{};

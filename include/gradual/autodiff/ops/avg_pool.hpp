@@ -9,10 +9,8 @@ namespace detail {
 /// Returns the mean of each window of images [batch, channels, rows, columns]: a convolution of each channel with ones.
 constexpr Var avg_pool(Var images, const ConvolutionAxis& y, const ConvolutionAxis& x) {
   return in_float(images, [&](Var of) {
-    Attributes one;
-    one.number = 1;
     const std::int64_t channels = of.shape().extent[1];
-    const Var ones = of.tape->record(op_info<Constant>, {}, Shape{channels, 1, y.kernel, x.kernel}, of.dtype(), one);
+    const Var ones = constant_like(of, Shape{channels, 1, y.kernel, x.kernel}, 1);
     return convolve(of, ones, {1, 1, y, x, false, channels}) * (1.0 / static_cast<double>(y.kernel * x.kernel));
   });
 }

@@ -19,10 +19,7 @@ constexpr Var constant_like(Var like, const Shape& shape, double value) {
     return like.tape->fail<TypeError>(Message()
                                       << "a number that is not an int32 is combined with integers: convert them to float first",
                             {like});
-  Attributes attributes;
-  attributes.number = value;
-  Var v = like.tape->record(op_info<Constant>, {}, shape, like.dtype(), attributes);
-  return v;
+  return like.tape->record(op_info<Constant>, {}, shape, like.dtype(), {.number = value});
 }
 /// Does the same in the shape of `like`.
 constexpr Var constant_like(Var like, double value) {

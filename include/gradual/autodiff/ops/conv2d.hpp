@@ -50,10 +50,7 @@ namespace detail {
 
 constexpr Attributes attributes_of(const Convolution& c) {
   const auto pack = [](const ConvolutionAxis& axis) { return axis.stride | axis.spread << 16 | axis.before << 32; };
-  Attributes result;
-  result.integer[0] = pack(c.y) | std::int64_t{c.flipped} << 48;
-  result.integer[1] = pack(c.x) | c.x.dilation << 48;
-  return result;
+  return {.integer = {pack(c.y) | std::int64_t{c.flipped} << 48, pack(c.x) | c.x.dilation << 48}};
 }
 
 constexpr Shape with_planes(Shape images, std::int64_t channels, std::int64_t rows, std::int64_t columns) {

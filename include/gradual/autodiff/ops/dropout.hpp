@@ -49,9 +49,7 @@ constexpr Var dropout(Var x, double rate) {
     return tape.fail(Message() << "dropout: a rate of " << rate << ", which is not in [0, 1)", {x});
   if (x.shape().batch_axis > 0)
     return tape.fail(Message() << "dropout: needs samples along the first axis, got " << x.shape(), {x});
-  Attributes attributes;
-  attributes.number = rate;
-  attributes.integer[0] = detail::random_key(tape, x.id, rate);
+  const Attributes attributes{.number = rate, .integer = {detail::random_key(tape, x.id, rate)}};
   return x * tape.record(op_info<DropoutMask>, {}, x.shape(), x.dtype(), attributes);
 }
 

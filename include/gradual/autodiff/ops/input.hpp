@@ -19,9 +19,7 @@ inline constexpr std::int64_t loss_scale_slot = -1;  ///< of the scalar that a l
 
 /// Declares a batch of samples. Shapes are those of `Shape::per_sample`.
 constexpr Var input(Tape& tape, const Shape& shape, DType dtype) {
-  Attributes attributes;
-  attributes.integer[0] = static_cast<std::int64_t>(tape.inputs.size());
-  attributes.integer[1] = Input::sample;
+  const Attributes attributes{.integer = {static_cast<std::int64_t>(tape.inputs.size()), Input::sample}};
   tape.inputs.push_back({shape, dtype});
   return tape.record(op_info<Input>, {}, shape, dtype, attributes);
 }
@@ -35,9 +33,7 @@ constexpr Var parameter(Tape& tape, int index) {
                                           << " on this tape: it was declared later, or elsewhere");
   if (tape.parameter_nodes.size() <= slot) tape.parameter_nodes.resize(slot + 1, -1);
   if (tape.parameter_nodes[slot] >= 0) return {&tape, tape.parameter_nodes[slot]};
-  Attributes attributes;
-  attributes.integer[0] = index;
-  attributes.integer[1] = Input::parameter;
+  const Attributes attributes{.integer = {index, Input::parameter}};
   Var v = tape.record(op_info<Input>, {}, tape.parameters[slot].shape, tape.real, attributes);
   if (!v.valid()) return v;
   tape[v.id].layer = index;
@@ -48,9 +44,7 @@ constexpr Var parameter(Tape& tape, int index) {
 /// Returns a number known only when the program runs, such as a learning rate, on the tape of `like`.
 constexpr Var value_of(const Scalar& scalar, Var like) {
   if (!like.valid()) return {};
-  Attributes attributes;
-  attributes.integer[0] = static_cast<std::int64_t>(like.tape->scalars.size());
-  attributes.integer[1] = Input::scalar;
+  const Attributes attributes{.integer = {static_cast<std::int64_t>(like.tape->scalars.size()), Input::scalar}};
   like.tape->scalars.push_back(scalar);
   return convert(like.tape->record(op_info<Input>, {}, Shape{}, computed_in(like.dtype()), attributes), like.dtype());
 }

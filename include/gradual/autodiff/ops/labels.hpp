@@ -7,9 +7,9 @@ namespace gradual::detail {
 /// Replaces a view by the value that it views, and returns which elements of that value it reads.
 constexpr LabelRange find_source(Var& label) {
   LabelRange range{.count = label.shape().unit(), .period = label.shape().unit()};
-  for (Kind kind = label.node().op->kind; kind == Kind::reshape || kind == Kind::slice || kind == Kind::transpose ||
-                                          kind == Kind::broadcast; kind = label.node().op->kind) {
+  while (is_view(label.node())) {
     const Node& view = label.node();
+    const Kind kind = view.op->kind;
     label = {label.tape, view.in[0]};
     if (kind == Kind::reshape || view.shape.unit() == 0) continue;
     std::int64_t begin = 0, count = label.shape().unit(), period = count;
@@ -34,8 +34,7 @@ constexpr LabelRange find_source(Var& label) {
 /// Records which values of labels, an input of the program or a view of one, are valid when they are staged: those that every
 /// use of them accepts. A label is ignored only if every loss that uses it ignores it. Returns whether the labels are then in
 /// range. Errors: views of one input that have different numbers of classes but cannot be told apart.
-constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored,
-                              LabelRange::Of of = LabelRange::Of::label) {
+constexpr bool declare_labels(Var label, std::int64_t classes, std::int64_t ignored, LabelRange::Of of) {
   Tape& tape = *label.tape;
   LabelRange range = find_source(label);
   const Node& source = label.node();

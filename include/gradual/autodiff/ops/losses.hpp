@@ -14,7 +14,7 @@ namespace gradual {
 constexpr Var mean_per_sample(Var x) {
   const detail::Composite called("mean_per_sample", x);
   if (!x.valid()) return {};
-  if (is_small(x.dtype())) return in_float(x, [](Var wide) { return mean_per_sample(wide); });
+  if (is_small(x.dtype())) return convert(mean_per_sample(widened(x)), x.dtype());
   int axes[max_rank]{}, count = 0;
   for (int i = 1; i < x.shape().rank; ++i) axes[count++] = i;
   Var total = reduce_axes<Sum>(x, axes, count, false, x.dtype());

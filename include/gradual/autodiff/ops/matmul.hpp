@@ -109,8 +109,7 @@ constexpr Var matmul(Var a, Var b, bool transpose_a, bool transpose_b) {
     const Var rows_a = transpose_a ? a : transpose(a, {1, 0}), rows_b = transpose_b ? transpose(b, {1, 0}) : b;
     return tape.record(op_info<BatchMatmul>, {rows_a, rows_b}, out, computed_in(a.dtype()));
   }
-  Attributes attributes;
-  attributes.integer[0] = (transpose_a ? 1 : 0) | (transpose_b ? 2 : 0);
+  const Attributes attributes{.integer = {(transpose_a ? 1 : 0) | (transpose_b ? 2 : 0)}};
   return tape.record(op_info<Matmul>, {a, b}, out, a.dtype(), attributes);
 }
 

@@ -25,7 +25,7 @@ struct Max {
   }
 };
 
-/// Errors: those of `sum`; an axis without elements.
+/// Returns the largest element over `axes`; NaN wins. Shapes: those of `sum`. Errors: those of `sum`; an axis without elements.
 constexpr Var max(Var x, Axes axes, bool keep) {
   if (!detail::given(Max::name, {x})) return {};
   return reduce_some<Max>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());

@@ -46,9 +46,7 @@ namespace detail {
 
 constexpr Var max_pool(Var images, const ConvolutionAxis& y, const ConvolutionAxis& x) {
   const auto pack = [](const ConvolutionAxis& axis) { return axis.kernel | axis.stride << 16 | axis.before << 32; };
-  Attributes attributes;
-  attributes.integer[0] = pack(y);
-  attributes.integer[1] = pack(x);
+  const Attributes attributes{.integer = {pack(y), pack(x)}};
   return images.tape->record(op_info<MaxPool2d>, {images},
                              with_planes(images.shape(), images.shape().extent[1], y.out, x.out), images.dtype(), attributes);
 }

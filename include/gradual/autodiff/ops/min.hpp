@@ -25,6 +25,7 @@ struct Min {
   }
 };
 
+/// Returns the smallest element over `axes`; NaN wins. Shapes and errors: those of `max`.
 constexpr Var min(Var x, Axes axes, bool keep) {
   if (!detail::given(Min::name, {x})) return {};
   return reduce_some<Min>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());

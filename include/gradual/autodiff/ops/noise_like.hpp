@@ -13,9 +13,7 @@ constexpr Var noise_like(const char* name, double which, Var x) {
   if (x.shape().batch_axis > 0)
     return tape.fail(Message() << name << ": needs samples along the first axis, got " << x.shape(), {x});
   if (!tape.training) return constant_like(x, Noise::mean);
-  Attributes attributes;
-  attributes.integer[0] = random_key(tape, x.id, which);
-  return tape.record(op_info<Noise>, {}, x.shape(), x.dtype(), attributes);
+  return tape.record(op_info<Noise>, {}, x.shape(), x.dtype(), {.integer = {random_key(tape, x.id, which)}});
 }
 
 }  // namespace gradual::detail

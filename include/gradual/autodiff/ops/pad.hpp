@@ -36,11 +36,7 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
   if (before + after == 0) return x;
   Shape shape = x.shape();
   shape.extent[at] += before + after;
-  Attributes attributes;
-  attributes.integer[0] = at;
-  attributes.integer[1] = before;
-  attributes.number = value;
-  return x.tape->record(op_info<Pad>, {x}, shape, x.dtype(), attributes);
+  return x.tape->record(op_info<Pad>, {x}, shape, x.dtype(), {.number = value, .integer = {at, before}});
 }
 
 }  // namespace gradual

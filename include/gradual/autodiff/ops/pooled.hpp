@@ -5,11 +5,6 @@
 
 namespace gradual::detail {
 
-/// Returns the walk with windows of `size` side by side if it has no stride.
-constexpr Walk side_by_side(std::int64_t size, Walk walk) {
-  return {walk.stride == 0 ? size : walk.stride, walk.padding, walk.dilation, walk.groups};
-}
-
 /// Returns one axis of windows of `size` elements; without outputs if they do not fit.
 constexpr ConvolutionAxis windows_along(std::int64_t in, std::int64_t size, Walk walk) {
   const bool pools = walk.padding <= size / 2 && walk.dilation == 1 && walk.groups == 1;
@@ -21,7 +16,7 @@ template <int Axes, class Pool>
 constexpr Var pooled(const char* op, Var images, std::int64_t size, Walk walk, Pool pool) {
   if (!given(op, {images}) || !numbers_of_one_type(op, images, images)) return {};
   const Shape x = images.shape();
-  walk = side_by_side(size, walk);
+  if (walk.stride == 0) walk.stride = size;
   const bool fits = x.rank == Axes + 2 && x.batch_axis == 0;
   const auto along = [&](int axis) { return fits ? windows_along(x.extent[axis], size, walk) : ConvolutionAxis{}; };
   const ConvolutionAxis rows = Axes == 1 ? ConvolutionAxis{1, 1, 1} : along(2), columns = along(Axes + 1);

@@ -24,6 +24,7 @@ struct Prod {
   }
 };
 
+/// Returns the product over `axes`; 1 for no elements. Shapes and errors: those of `sum`.
 constexpr Var prod(Var x, Axes axes, bool keep = false) {
   if (!detail::given(Prod::name, {x})) return {};
   return reduce_axes<Prod>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());

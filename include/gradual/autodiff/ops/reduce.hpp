@@ -41,10 +41,8 @@ template <class = void>  // so that gradual::kernels can have the code
     if (!reduced[i]) kept.extent[kept.rank++] = from.extent[i];
     if (!reduced[i] || keep) result.extent[result.rank++] = reduced[i] ? 1 : from.extent[i];
   }
-  Attributes attributes;
-  attributes.integer[0] = count;
   Var moved = transpose(x, order);
-  return reshape(x.tape->record(op, {moved}, kept, dtype, attributes), result);
+  return reshape(x.tape->record(op, {moved}, kept, dtype, {.integer = {count}}), result);
 }
 }  // namespace detail
 
@@ -67,20 +65,21 @@ constexpr Var reduce_some(Var x, const int* axes, int count, bool keep, DType dt
   return reduce_axes<Op>(x, axes, count, keep, dtype);
 }
 
-/// Returns the adjoint of a row reduction, repeated along the reduced axes of x.
-constexpr Var spread(Var g, Var x) {
+/// Returns a row reduction of x, or its adjoint, with the reduced axes, of extent 1.
+constexpr Var with_reduced_axes(Var of_rows, Var x) {
   Shape kept = x.shape();
-  for (int i = g.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
-  return broadcast(reshape(g, kept), x.shape());
+  for (int i = of_rows.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
+  return reshape(of_rows, kept);
 }
+
+/// Returns the adjoint of a row reduction, repeated along the reduced axes of x.
+constexpr Var spread(Var g, Var x) { return broadcast(with_reduced_axes(g, x), x.shape()); }
 
 /// Returns the adjoint of an extremum y over trailing axes of x: the elements that equal it share g evenly.
 constexpr Var share_among_equals(Var g, Var x, Var y) {
   Var equal = x == spread(y, x);
-  Shape kept = x.shape();
-  for (int i = y.shape().rank; i < kept.rank; ++i) kept.extent[i] = 1;
-  Var share = reshape(g, kept) / reduce_to(equal, kept);
-  return where(equal, broadcast(share, x.shape()), 0.0);
+  Var kept = with_reduced_axes(g, x);
+  return where(equal, broadcast(kept / reduce_to(equal, kept.shape()), x.shape()), 0.0);
 }
 
 }  // namespace gradual

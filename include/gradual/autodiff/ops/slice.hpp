@@ -35,10 +35,7 @@ constexpr Var slice(Var x, int axis, std::int64_t first, std::int64_t count) {
                                   << " of " << shape, {x});
   if (count == extent) return x;
   shape.extent[at] = count;
-  Attributes attributes;
-  attributes.integer[0] = at;
-  attributes.integer[1] = from;
-  return x.tape->record(op_info<Slice>, {x}, shape, x.dtype(), attributes);
+  return x.tape->record(op_info<Slice>, {x}, shape, x.dtype(), {.integer = {at, from}});
 }
 
 /// Returns one place along `axis`, which the result's shape lacks. Errors: those of `slice`.

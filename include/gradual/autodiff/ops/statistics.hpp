@@ -28,7 +28,7 @@ constexpr Var squared_deviation(Var x, Axes axes) {
 constexpr Var variance(Var x, Axes axes, bool unbiased = false, bool keep = false) {
   const detail::Composite called("variance", x);
   if (!x.valid()) return {};
-  if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return variance(wide, axes, unbiased, keep); });
+  if (is_small(x.dtype())) return convert(variance(widened(x), axes, unbiased, keep), x.dtype());
   const Var result = mean(detail::squared_deviation(x, axes), axes, keep);
   if (!unbiased || !result.valid()) return result;
   const double count = static_cast<double>(x.shape().unit()) / static_cast<double>(result.shape().unit());

@@ -32,15 +32,18 @@ struct BatchSum {
   static constexpr Var vjp(Var g, Var x, Var) { return broadcast(g, x.shape()); }
 };
 
+/// Returns the sum over `axes` inside one sample (negative: from the end), which the result lacks or, with `keep`, has with
+/// extent 1; 0 for no elements. Errors: an axis out of range or given twice; the sample axis; TypeError for integers.
 constexpr Var sum(Var x, Axes axes, bool keep) {
   if (!detail::given(Sum::name, {x})) return {};
   return reduce_axes<Sum>(x, axes.begin(), static_cast<int>(axes.size()), keep, x.dtype());
 }
 
+/// Returns the mean over `axes`; NaN for no elements. Shapes and errors: those of `sum`.
 constexpr Var mean(Var x, Axes axes, bool keep) {
   const detail::Composite called("mean", x);
   if (!x.valid()) return {};
-  if (is_small(x.dtype())) return in_float(x, [&](Var wide) { return mean(wide, axes, keep); });
+  if (is_small(x.dtype())) return convert(mean(widened(x), axes, keep), x.dtype());
   std::int64_t count = 1;
   for (int axis : axes) {
     const int at = from_front(axis, x.shape().rank);
@@ -81,9 +84,7 @@ constexpr Var reduce_to(Var x, const Shape& shape) {
   if (over_batch && x.valid()) {
     Shape rest;
     for (int i = prefix; i < x.shape().rank; ++i) rest.extent[rest.rank++] = x.shape().extent[i];
-    Attributes attributes;
-    attributes.integer[0] = prefix;
-    x = x.tape->record(op_info<BatchSum>, {x}, rest, computed_in(x.dtype()), attributes);
+    x = x.tape->record(op_info<BatchSum>, {x}, rest, computed_in(x.dtype()), {.integer = {prefix}});
   }
   return reshape(x, shape);
 }

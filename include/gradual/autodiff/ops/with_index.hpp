@@ -30,7 +30,7 @@ constexpr WithIndex at_index(Var x, Var index, int axis) {
 }
 }  // namespace detail
 
-/// Errors: an axis out of range; the sample axis.
+/// Errors: those of `argmax`.
 constexpr WithIndex max_with_index(Var x, int axis = -1) {
   const detail::Composite called("max_with_index", x);
   return detail::at_index(x, argmax(x, axis), axis);

@@ -11,7 +11,7 @@ constexpr auto map(const R& values, const Node& node) {
     return k < node.op->arity ? static_cast<E>(values.in(node, k)[i]) : E(0);
   };
   for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = R::rounded(node, scalar<E>(node.op, at(0, i), at(1, i), at(2, i)));
+    out[i] = R::rounded(node, apply_scalar<E>(*node.op, at(0, i), at(1, i), at(2, i)));
   return out;
 }
 

@@ -25,10 +25,10 @@ constexpr auto row_reduce(const R& values, const Node& node) {
     for (E& l : lane) l = static_cast<E>(node.op->identity);
     for (std::size_t c = 0; c < columns; ++c) {
       E& l = lane[c % canonical_lanes];
-      l = scalar<E>(node.op, l, x[r * columns + c], 0);
+      l = apply_scalar<E>(*node.op, l, x[r * columns + c], 0);
     }
     for (int half = canonical_lanes / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) lane[l] = scalar<E>(node.op, lane[l], lane[l + half], 0);
+      for (int l = 0; l < half; ++l) lane[l] = apply_scalar<E>(*node.op, lane[l], lane[l + half], 0);
     out[r] = lane[0];
   }
   return out;

@@ -55,14 +55,6 @@ class ReferenceValues {
   std::vector<Values> values_;
 };
 
-template <class E>
-constexpr E scalar(const OpInfo* op, E a, E b, E c) {
-  if constexpr (sizeof(E) == 4)
-    return op->f32(a, b, c);
-  else
-    return op->f64(a, b, c);
-}
-
 /// Returns the value of a sum where it is read.
 template <class W>
 constexpr auto value_of(const W& sum) {

@@ -1,6 +1,5 @@
 #pragma once
 #include <algorithm>
-#include <utility>
 
 #include <gradual/core/cpu/pack.hpp>
 #include <gradual/core/cpu/part.hpp>

@@ -11,7 +11,7 @@ namespace gradual::cpu {
 struct OwnRows {
   std::int64_t rows, width, positions;
 
-  std::int64_t table() const { return rows * width; }
+  constexpr std::int64_t table() const { return rows * width; }
   bool has(std::int32_t row) const { return row >= 0 && row < rows; }
 };
 

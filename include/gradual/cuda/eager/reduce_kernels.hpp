@@ -16,7 +16,7 @@ namespace detail {
 /// Joins the lanes of a warp and writes the result of row r; all threads of the warp must call it.
 template <class Lane>
 GRADUAL_DEVICE void finish_row(const RowTask& task, std::int64_t r, typename Lane::type mine) {
-  for (int half = canonical_lanes / 2; half > 0; half /= 2) mine = Lane::join(mine, detail::shuffle_down(mine, half));
+  mine = join_lanes<Lane>(mine);
   if (thread_index() % warp_size == 0) static_cast<decltype(Lane::result(mine))*>(task.out)[r] = Lane::result(mine);
 }
 }  // namespace detail

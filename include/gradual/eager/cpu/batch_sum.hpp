@@ -10,7 +10,7 @@ inline constexpr std::int64_t batch_sum_chains = 128;
 /// the columns; x is count×columns. The bits do not depend on how a window is split into parts.
 template <class T>
 void batch_sum(const T* x, std::int64_t columns, std::int64_t p, const cpu::WindowPart<T>& window, T* chains,
-               cpu::Part part = {}) {
+               cpu::Part part) {
   const auto [first_column, last_column] = part.of(columns, 16);
   if (window.first)
     for (std::int64_t c = first_column; c < last_column; ++c) window.total[c] = T(0);

@@ -15,7 +15,7 @@ template <class Ops>
 class CpuExecutor final : public CpuValues {
  public:
   /// `pool`: threads that share larger work; null: this one alone.
-  explicit CpuExecutor(const Device& device, cpu::ThreadPool* pool = nullptr) : CpuValues(device, pool) { check_numerics(); }
+  CpuExecutor(const Device& device, cpu::ThreadPool* pool) : CpuValues(device, pool) { check_numerics(); }
 
   /// Labels of a session's windows are checked with the other inputs.
   void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {

@@ -111,9 +111,7 @@ constexpr Loops loops() {
 template <class T>
 void run_map(const OpInfo& op, MapLoop<T> loop, T* out, const T* a, const T* b, const T* c, std::int64_t count) {
   if (loop != nullptr) return loop(out, a, b, c, count);
-  for (std::int64_t i = 0; i < count; ++i)
-    if constexpr (sizeof(T) == 4) out[i] = op.f32(a[i], b[i], c[i]);
-    else out[i] = op.f64(a[i], b[i], c[i]);
+  for (std::int64_t i = 0; i < count; ++i) out[i] = apply_scalar<T>(op, a[i], b[i], c[i]);
 }
 
 /// The loops of the ops in a list, found by the op's id.

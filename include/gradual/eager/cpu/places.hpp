@@ -14,7 +14,7 @@ void run_pool(CpuValues& values, const Tape& tape, int id) {
   for (int k = 0; k < node.op->arity; ++k) in[k] = values.read<T>(tape, node.in[k]);
   T* const out = values.create<T>(tape, id);
   const std::int64_t planes = node.shape.product(0, 2) * values.batch();
-  values.share_out<T>(planes * p.positions() * p.y.kernel * p.x.kernel, cpu::pooling_workspace(p),
+  values.share_out<T>(planes * p.places(), cpu::pooling_workspace(p),
                       [&](cpu::Part part, T* space) { cpu::run_pooling(node, p, in, out, planes, space, part); });
 }
 

@@ -41,10 +41,8 @@ void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int
     else loop = table.of(*node.op).row_f64;
     for_rows(values.create<T>(tape, id), [&](T* out, const T* in, std::int64_t r, std::int64_t c) {
       if (loop != nullptr) return loop(out, in, r, c);
-      detail::reduce_rows(out, in, r, c, static_cast<T>(node.op->identity), [&](T a, T b) {
-        if constexpr (sizeof(T) == 4) return node.op->f32(a, b, 0);
-        else return node.op->f64(a, b, 0);
-      });
+      detail::reduce_rows(out, in, r, c, static_cast<T>(node.op->identity),
+                          [&](T a, T b) { return apply_scalar<T>(*node.op, a, b, 0); });
     });
   }
 }

@@ -1,8 +1,6 @@
 #pragma once
 #include <gradual/eager/cpu/values.hpp>
 
-#include <algorithm>
-
 #include <gradual/core/cpu/copy_row.hpp>
 
 namespace gradual::eager {

@@ -24,5 +24,5 @@ void check_batch(std::int64_t batch);
 }  // namespace gradual::detail
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/train/dataset_errors.ipp>
+#include <gradual/train/dataset_checks.ipp>
 #endif

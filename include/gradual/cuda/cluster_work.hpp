@@ -24,11 +24,9 @@ constexpr Work work_of_groups(int begin, int end) {
       const Node& node = P::graph.nodes[id];
       const std::int64_t flops = own_flops_of(P::graph.nodes, id);
       const bool product = P::schedule.groups[g].kind != Kind::map && flops > 0;
-      if (node.op->kind == Kind::batch_scatter)
-        work.of_sample += scatter_threads(node.shape.extent[0], node.shape.extent[1]) / warp_size * of_element *
-                          P::graph.nodes[node.in[1]].shape.unit();
-      else if (node.op->kind == Kind::scatter_own)
-        work.of_sample += scatter_threads(node.shape.extent[1], node.shape.extent[2]) / warp_size * of_element *
+      const Shape& shape = node.shape;
+      if (node.op->kind == Kind::batch_scatter || node.op->kind == Kind::scatter_own)
+        work.of_sample += scatter_threads(shape.extent[shape.rank - 2], shape.extent[shape.rank - 1]) / warp_size * of_element *
                           P::graph.nodes[node.in[1]].shape.unit();
       else (is_of_samples(node) ? work.of_sample : work.once) += product ? flops / 2 : node.shape.unit() * of_element;
     }

@@ -37,5 +37,5 @@ class HeapBlock {
 }  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/core/block.ipp>
+#include <gradual/core/heap_block.ipp>
 #endif

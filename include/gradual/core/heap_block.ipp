@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/core/block.hpp>
+#include <gradual/core/heap_block.hpp>
 
 #include <gradual/core/config.hpp>
 #include <gradual/core/error.hpp>

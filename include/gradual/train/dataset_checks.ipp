@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/train/dataset_errors.hpp>
+#include <gradual/train/dataset_checks.hpp>
 
 #include <limits>
 #include <string>
