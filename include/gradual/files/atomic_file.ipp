@@ -15,6 +15,7 @@
 
 #include <gradual/core/config.hpp>
 #include <gradual/files/check_path.hpp>
+#include <gradual/files/uninterrupted.hpp>
 
 namespace gradual::detail {
 
@@ -25,7 +26,7 @@ inline int create_beside(const std::string& path, std::string& name) {
   for (;;) {
     name = path.substr(0, path.rfind('/') + 1 + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" +
            std::to_string(saves++);
-    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int file = uninterrupted([&] { return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     if (file >= 0) return file;
     name.clear();
     if (errno != EEXIST) return file;  // else left by a process that died and had the same number
@@ -66,22 +67,23 @@ GRADUAL_ONCE void write_atomically(const std::string& path, std::span<const std:
   const std::unique_ptr<char, decltype(&std::free)> canonical(exists ? ::realpath(path.c_str(), nullptr) : nullptr, &std::free);
   const std::string target = canonical != nullptr ? canonical.get() : path;  // a link stays one
   const std::size_t slash = target.rfind('/');
-  folder = ::open(slash == std::string::npos ? "." : target.substr(0, slash + 1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::string above = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+  folder = detail::uninterrupted([&] { return ::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (folder < 0) fail("its folder cannot be opened");
   file = detail::create_beside(target, beside);
   if (file < 0) fail("cannot be written");
   if (exists && ::fchmod(file, about.st_mode & 07777) != 0) fail("cannot be given the mode of the old file");
   while (!content.empty()) {
-    const ssize_t count = ::write(file, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = detail::uninterrupted([&, to = file] { return ::write(to, content.data(), content.size()); });
     if (count <= 0) fail("cannot be written");
     content = content.subspan(static_cast<std::size_t>(count));
   }
-  if (::fsync(file) != 0) fail("cannot be synced");
-  if (::close(std::exchange(file, -1)) != 0) fail("cannot be closed");
+  const auto sync = [](int what) { return detail::uninterrupted([=] { return ::fsync(what); }); };
+  if (sync(file) != 0) fail("cannot be synced");
+  if (::close(std::exchange(file, -1)) != 0 && errno != EINTR) fail("cannot be closed");  // interrupted, it is closed as well
   if (::rename(beside.c_str(), target.c_str()) != 0) fail("cannot be replaced");
   beside.clear();
-  if (::fsync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
+  if (sync(folder) != 0 && errno != EINVAL)  // some file systems sync no folders
     fail("was replaced, but may be lost: its folder cannot be synced");
 }
 

@@ -10,12 +10,15 @@
 
 #include <gradual/core/config.hpp>
 #include <gradual/files/check_path.hpp>
+#include <gradual/files/uninterrupted.hpp>
 
 namespace gradual {
 
 GRADUAL_ONCE std::string read_file(const std::string& path) {
   detail::check_path(path);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
+  const int file = detail::uninterrupted([&] {
+    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe without a writer must not block
+  });
   if (file < 0) throw FileError(path + ": cannot be opened: " + std::strerror(errno));
   struct Closer {
     int file;
@@ -27,8 +30,7 @@ GRADUAL_ONCE std::string read_file(const std::string& path) {
   std::string content(static_cast<std::size_t>(about.st_size), '\0');
   std::size_t done = 0;
   while (done < content.size()) {
-    const ssize_t count = ::read(file, content.data() + done, content.size() - done);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = detail::uninterrupted([&] { return ::read(file, content.data() + done, content.size() - done); });
     if (count < 0) throw FileError(path + ": cannot be read: " + std::strerror(errno));
     if (count == 0) break;
     done += static_cast<std::size_t>(count);
