@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -156,6 +157,14 @@ TEST(Threads, PredictTheSameBits) {
   }
   EXPECT_EQ(error_of<OptionError>([&] { Inference<WideNet>(one.parameters(), 1, 0); }),
             "Inference: 0 threads; 1 to 1024 are possible");
+}
+
+TEST(Threads, OfACopyAreNotMadeInAnotherFloatingPointMode) {
+  const Inference<WideNet> inference(std::vector<float>(WideNet::parameter_elements), 1, 2);
+  std::fesetround(FE_DOWNWARD);
+  const std::string why = error_of<NumericsError>([&] { const Inference<WideNet> copy = inference; });
+  std::fesetround(FE_TONEAREST);
+  EXPECT_TRUE(why.starts_with("gradual: the processor does not round to nearest")) << why;
 }
 
 TEST(Threads, SessionsCanBeMoved) {

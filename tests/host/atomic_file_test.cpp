@@ -24,7 +24,7 @@
 
 namespace {
 
-enum class Fault { none, error, kill };
+enum class Fault { none, error, interruption, kill };
 
 /// The faults of the system calls below while a save runs. A save makes the calls in a fixed order, counted from 0.
 struct Faults {
@@ -41,8 +41,8 @@ struct Faults {
     calls.emplace_back(call);
     if (static_cast<int>(calls.size()) - 1 != at) return false;
     if (kind == Fault::kill) ::raise(SIGKILL);
-    errno = EIO;
-    return kind == Fault::error;
+    errno = kind == Fault::interruption ? EINTR : EIO;
+    return kind != Fault::none;
   }
 } faults;
 
@@ -71,8 +71,8 @@ ssize_t write(int file, const void* data, std::size_t count) {
 int fsync(int file) { return faults.strike("fsync") ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
 int close(int file) {
   const bool failed = faults.strike("close");
-  const int result = static_cast<int>(::syscall(SYS_close, file));
-  return failed ? errno = EIO, -1 : result;
+  const int error = errno, result = static_cast<int>(::syscall(SYS_close, file));
+  return failed ? errno = error, -1 : result;
 }
 int rename(const char* from, const char* to) noexcept {
   return faults.strike("rename") ? -1 : static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
@@ -126,6 +126,19 @@ TEST_F(AtomicFile, ShortAndInterruptedWritesAreContinued) {
   save(new_content);
   faults.armed = false;
   EXPECT_EQ(content(), new_content);
+}
+
+TEST_F(AtomicFile, ASignalDuringAnyCallDoesNotEndASave) {  // rename is not interrupted
+  const std::vector<std::string> calls = calls_of_a_save();
+  for (int at = 0; at < static_cast<int>(calls.size()); ++at) {
+    if (calls[static_cast<std::size_t>(at)] == "rename") continue;
+    save(old_content);
+    faults = {.armed = true, .kind = Fault::interruption, .at = at, .most_per_write = 200};
+    EXPECT_NO_THROW(save(new_content)) << "call " << at;
+    faults = {};
+    EXPECT_EQ(content(), new_content) << "call " << at;
+    EXPECT_EQ(entries(), 1);
+  }
 }
 
 TEST_F(AtomicFile, SyncsTheFileBeforeTheRenameAndTheFolderAfter) {

@@ -19,15 +19,19 @@ struct FileTime {  ///< FILETIME, in steps of 100 ns
   std::uint32_t low = 0, high = 0;
 };
 constexpr std::uint32_t replace_existing = 1, write_through = 8;         // MoveFileExW
-constexpr std::uint32_t utf8 = 65001, refuse_invalid_characters = 8;  // MultiByteToWideChar
+constexpr std::uint32_t utf8 = 65001, refuse_invalid_characters = 8;     // MultiByteToWideChar
+constexpr std::uint32_t error_output = 0xfffffff4, escape_sequences = 4;  // GetStdHandle, SetConsoleMode
 
 extern "C" {
+int console_mode(void* console, std::uint32_t* mode) __asm__("GetConsoleMode");
 void* current_process() __asm__("GetCurrentProcess");
 std::uint32_t last_error() __asm__("GetLastError");
 int memory_status(MemoryStatus*) __asm__("GlobalMemoryStatusEx");
 int process_memory(void* process, ProcessMemory*, std::uint32_t bytes) __asm__("K32GetProcessMemoryInfo");
 int process_times(void* process, FileTime* begun, FileTime* ended, FileTime* kernel, FileTime* user) __asm__("GetProcessTimes");
 int move_file(const wchar_t* from, const wchar_t* to, std::uint32_t how) __asm__("MoveFileExW");
+int set_console_mode(void* console, std::uint32_t mode) __asm__("SetConsoleMode");
+void* standard_handle(std::uint32_t which) __asm__("GetStdHandle");
 int to_wide(std::uint32_t code_page, std::uint32_t how, const char* from, int bytes, wchar_t* to, int room)
     __asm__("MultiByteToWideChar");
 }

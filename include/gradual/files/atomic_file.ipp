@@ -66,12 +66,11 @@ GRADUAL_ONCE void write_atomically(const std::string& path, std::span<const std:
   if (exists && detail::keep_mode(file, about) != 0) fail("cannot be given the mode of the old file");
   while (!content.empty()) {
     const std::int64_t count = detail::write_some(file, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) fail("cannot be written");
     content = content.subspan(static_cast<std::size_t>(count));
   }
   if (detail::sync_file(file) != 0) fail("cannot be synced");
-  if (::close(std::exchange(file, -1)) != 0) fail("cannot be closed");
+  if (detail::close_written(std::exchange(file, -1)) != 0) fail("cannot be closed");
   if (detail::rename_file(beside, target) != 0) fail("cannot be replaced");
   beside.clear();
   if (detail::sync_folder(folder) != 0) fail("was replaced, but may be lost: its folder cannot be synced");

@@ -25,7 +25,6 @@ GRADUAL_ONCE std::string read_file(const std::string& path) {
   std::size_t done = 0;
   while (done < content.size()) {
     const std::int64_t count = detail::read_some(file, content.data() + done, content.size() - done);
-    if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FileError(path + ": cannot be read: " + std::strerror(errno));
     if (count == 0) break;
     done += static_cast<std::size_t>(count);

@@ -51,6 +51,7 @@ inline std::int64_t write_some(int file, const void* from, std::size_t most) {
   return ::_write(file, from, static_cast<unsigned>(std::min<std::size_t>(most, 1 << 30)));
 }
 inline int sync_file(int file) { return ::_commit(file); }
+inline int close_written(int file) { return ::_close(file); }
 inline int open_folder(const std::string&) { return ::_wopen(L"NUL", _O_RDONLY); }  // rename_file syncs it
 inline int sync_folder(int) { return 0; }
 inline int rename_file(const std::string& from, const std::string& to) {
@@ -68,7 +69,16 @@ using FileStatus = struct ::stat;
 constexpr int to_read = O_RDONLY | O_NONBLOCK;  // a pipe without a writer must not block
 constexpr int to_create = O_WRONLY | O_CREAT | O_EXCL;
 
-inline int open_file(const std::string& path, int way) { return ::open(path.c_str(), way | O_CLOEXEC, 0666); }
+/// Makes a call again as long as signals interrupt it, whose handlers may be those that stop a fit. Returns its result.
+template <class F>
+auto uninterrupted(F call) {
+  for (;;)
+    if (const auto result = call(); result >= 0 || errno != EINTR) return result;
+}
+
+inline int open_file(const std::string& path, int way) {
+  return uninterrupted([&] { return ::open(path.c_str(), way | O_CLOEXEC, 0666); });
+}
 inline int status_of(int file, FileStatus& status) { return ::fstat(file, &status); }
 inline int status_of(const std::string& path, FileStatus& status) { return ::stat(path.c_str(), &status); }
 inline int keep_mode(int file, const FileStatus& status) { return ::fchmod(file, status.st_mode & 07777); }
@@ -80,11 +90,20 @@ inline std::string without_links(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> canonical(::realpath(path.c_str(), nullptr), &std::free);
   return canonical != nullptr ? canonical.get() : path;
 }
-inline std::int64_t read_some(int file, char* to, std::size_t most) { return ::read(file, to, most); }
-inline std::int64_t write_some(int file, const void* from, std::size_t most) { return ::write(file, from, most); }
-inline int sync_file(int file) { return ::fsync(file); }
-inline int open_folder(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
-inline int sync_folder(int folder) { return ::fsync(folder) == 0 || errno == EINVAL ? 0 : -1; }  // some file systems sync none
+inline std::int64_t read_some(int file, char* to, std::size_t most) {
+  return uninterrupted([&] { return ::read(file, to, most); });
+}
+inline std::int64_t write_some(int file, const void* from, std::size_t most) {
+  return uninterrupted([&] { return ::write(file, from, most); });
+}
+inline int sync_file(int file) {
+  return uninterrupted([=] { return ::fsync(file); });
+}
+inline int close_written(int file) { return ::close(file) == 0 || errno == EINTR ? 0 : -1; }  // interrupted, it is closed too
+inline int open_folder(const std::string& path) {
+  return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+}
+inline int sync_folder(int folder) { return sync_file(folder) == 0 || errno == EINVAL ? 0 : -1; }  // some file systems sync none
 inline int rename_file(const std::string& from, const std::string& to) { return std::rename(from.c_str(), to.c_str()); }
 inline int remove_file(const std::string& path) { return ::unlink(path.c_str()); }
 inline std::size_t end_of_folder(const std::string& path) { return path.rfind('/') + 1; }

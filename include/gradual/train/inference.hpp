@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/core/numerics_check.hpp>
 #include <gradual/train/compiled.hpp>
 #include <gradual/train/inference_core.hpp>
 #include <gradual/train/one_net.hpp>
@@ -33,6 +34,10 @@ class Inference<Net, Inputs<T...>> {
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or is NaN.
   explicit Inference(const Checkpoint& file, std::int64_t batch = 1, int threads = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch, threads) {}
+
+  /// Errors: NumericsError, since the copy's threads get the modes of the thread that makes it; MemoryError.
+  Inference(const Inference& other) : core_((check_numerics(), other.core_)) {}
+  Inference& operator=(const Inference&) = default;
 
   /// Replaces the parameters, say by those of a session that has learned meanwhile. Copies keep the old ones; without copies
   /// nothing is allocated. Errors: DataError as for the constructor; MemoryError. The old parameters are then kept.

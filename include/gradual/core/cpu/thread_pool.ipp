@@ -45,7 +45,9 @@ GRADUAL_ONCE void ThreadPool::stop() {
 
 GRADUAL_ONCE void ThreadPool::begin_round(int first_part) {
   const unsigned round = next_.load(std::memory_order_relaxed) / parts_of_a_round + 1;
-  next_.store(round * parts_of_a_round + static_cast<unsigned>(first_part), std::memory_order_release);
+  // Not only a release: libstdc++'s notify_all looks whether any thread sleeps, which a processor could do before the store. A
+  // thread that goes to sleep in between would miss the end of the pool, and never be joined.
+  next_.store(round * parts_of_a_round + static_cast<unsigned>(first_part), std::memory_order_seq_cst);
   next_.notify_all();
 }
 
