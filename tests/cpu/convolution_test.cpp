@@ -160,6 +160,11 @@ void for_met(PerAxis image, PerAxis kernel, PerAxis outputs, const Walk& walk, F
         }
 }
 
+/// Returns how many pixels of a padded image lie behind its last window.
+std::int64_t behind_windows(int axis, PerAxis image, PerAxis kernel, const Walk& walk) {
+  return (image[axis] + 2 * walk.padding[axis] - 1 - (kernel[axis] - 1) * walk.dilation[axis]) % walk.stride[axis];
+}
+
 TEST(Convolutions, ThatDifferByAxisAreSumsWrittenOut) {
   struct Case {
     PerAxis image, kernel;
@@ -191,11 +196,8 @@ TEST(Convolutions, ThatDifferByAxisAreSumsWrittenOut) {
           back[in] += weight * g[out];
         });
     EXPECT_EQ(all(y), expected);
-    const auto missed = [&](int axis) {  // pixels behind the last window
-      return (image[axis] + 2 * walk.padding[axis] - 1 - (kernel[axis] - 1) * walk.dilation[axis]) % walk.stride[axis];
-    };
-    const Tensor up = value(conv_transpose2d(tape.input(g, {3, outputs.rows, outputs.columns}), weights, walk,
-                                             {missed(0), missed(1)}));
+    const PerAxis more{behind_windows(0, image, kernel, walk), behind_windows(1, image, kernel, walk)};
+    const Tensor up = value(conv_transpose2d(tape.input(g, {3, outputs.rows, outputs.columns}), weights, walk, more));
     ASSERT_EQ(up.shape(), (Shape{1, 2, image.rows, image.columns}));
     EXPECT_EQ(all(up), back);
   }
