@@ -166,7 +166,7 @@ struct Rectangular {
         space(s / "space", 4, 8, {5, 1}, {.groups = 4}),
         longer(s / "longer", 5, 4, {2, 3}, {.stride = {1, 2}, .padding = {1, 0}}, {0, 1}), output(s / "output", 8 * 4, 5) {}
   constexpr Var predict(Var x) const {  // [2, 6, 21]
-    const Var pooled = max_pool2d(relu(both(tanh(time(x)))), {1, 3});                   // [5, 6, 4]
+    const Var pooled = max_pool2d(relu(both(tanh(time(x)))), {1, 3});                       // [5, 6, 4]
     const Var means = avg_pool2d(space(tanh(longer(pooled))), {1, 4}, {.stride = {0, 2}});  // [8, 1, 4]
     return output(flatten(tanh(means)));
   }

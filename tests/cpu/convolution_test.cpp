@@ -191,7 +191,8 @@ TEST(Convolutions, ThatDifferByAxisAreSumsWrittenOut) {
       for (std::int64_t c = 0; c < 2; ++c)
         for_met(image, kernel, outputs, walk, [&](std::int64_t position, std::int64_t tap, std::int64_t pixel) {
           const float weight = w[static_cast<std::size_t>((o * 2 + c) * taps + tap)];
-          const auto out = static_cast<std::size_t>(o * positions + position), in = static_cast<std::size_t>(c * pixels + pixel);
+          const auto out = static_cast<std::size_t>(o * positions + position);
+          const auto in = static_cast<std::size_t>(c * pixels + pixel);
           expected[out] += weight * x[in];
           back[in] += weight * g[out];
         });

@@ -9,8 +9,8 @@
 namespace gradual {
 
 /// Cross-correlation of each image with the kernel. `integer[0]` and `integer[1]` hold strides, spreads, zeros before the
-/// image, whether weights are flipped, and the dilation of columns, `number` how much larger the dilation of rows is, so that the
-/// adjoint of a convolution is again a convolution.
+/// image, whether weights are flipped, and the dilation of columns, `number` how much larger the dilation of rows is, so that
+/// the adjoint of a convolution is again a convolution.
 struct Conv2d {
   static constexpr const char* name = "conv2d";
   static constexpr int arity = 2;
@@ -53,7 +53,7 @@ constexpr Attributes attributes_of(const Convolution& c) {
   Attributes result;
   result.integer[0] = pack(c.y) | std::int64_t{c.flipped} << 48;
   result.integer[1] = pack(c.x) | c.x.dilation << 48;
-  // Between the elements of one row nothing lies above or below: convolutions over series are recorded alike with any dilation.
+  // A kernel of one row has no dilation of rows. Fingerprints of saved states of nets over series have this 0.
   if (c.y.kernel > 1) result.number = static_cast<double>(c.y.dilation - c.x.dilation);
   return result;
 }
@@ -90,7 +90,8 @@ struct PerAxis {
   std::int64_t rows = 0, columns = 0;
 
   constexpr PerAxis() = default;
-  constexpr PerAxis(std::integral auto both) : rows(both), columns(both) {}
+  constexpr PerAxis(std::int64_t both) : rows(both), columns(both) {}
+  constexpr PerAxis(std::floating_point auto) = delete;  // which would be rounded down
   constexpr PerAxis(std::int64_t of_rows, std::int64_t of_columns) : rows(of_rows), columns(of_columns) {}
 
   constexpr std::int64_t operator[](int axis) const { return axis == 0 ? rows : columns; }

@@ -56,9 +56,9 @@ constexpr Var max_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 }  // namespace detail
 
 /// Returns the largest element of each window. images: [batch, channels, height, width]; gives [batch, channels, (height +
-/// 2·padding − size)/stride + 1, …], rounded down. A window of {1, 4} has one row of four columns. Without a stride, windows lie
-/// side by side. Padding is never the largest. Ties share the adjoint evenly. Errors: another rank, images that are not samples,
-/// windows larger than the padded image, more padding than half a window, a dilation, groups.
+/// 2·padding − size)/stride + 1, …], rounded down. A size of {1, 4} is one row of four columns. Without a stride, windows lie
+/// side by side. Padding is never the largest. Ties share the adjoint evenly. Errors: another rank, images that are not
+/// samples, windows larger than the padded image, more padding than half a window, a dilation, groups.
 constexpr Var max_pool2d(Var images, PerAxis size, Walk walk = {}) {
   return detail::pooled<2>("max_pool2d", images, size, walk, detail::max_pool);
 }
