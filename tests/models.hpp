@@ -155,6 +155,24 @@ struct Separable {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
+/// Kernels, strides, paddings, dilations and windows that differ by axis: over time, over space, larger again.
+struct Rectangular {
+  nn::Conv2d time, both, space;
+  nn::ConvTranspose2d longer;
+  nn::Linear output;
+  constexpr explicit Rectangular(Scope s)
+      : time(s / "time", 2, 4, {1, 8}, {.padding = {0, 4}}),
+        both(s / "both", 4, 5, {3, 2}, {.stride = {1, 2}, .padding = {2, 1}, .dilation = {2, 1}}),
+        space(s / "space", 4, 8, {5, 1}, {.groups = 4}),
+        longer(s / "longer", 5, 4, {2, 3}, {.stride = {1, 2}, .padding = {1, 0}}, {0, 1}), output(s / "output", 8 * 4, 5) {}
+  constexpr Var predict(Var x) const {  // [2, 6, 21]
+    const Var pooled = max_pool2d(relu(both(tanh(time(x)))), {1, 3});                       // [5, 6, 4]
+    const Var means = avg_pool2d(space(tanh(longer(pooled))), {1, 4}, {.stride = {0, 2}});  // [8, 1, 4]
+    return output(flatten(tanh(means)));
+  }
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
+};
+
 /// Upsampling: transposed convolutions of images and of series, with strides, groups and zeros, and norms of groups of
 /// channels.
 struct Decoder {

@@ -280,6 +280,12 @@ TEST(CompiledAgainstReference, ConvolutionsInGroups) {
   expect_equal_bits<Compiled<Separable, Inputs<f32[2][9][8], i32>>>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
 }
 
+TEST(CompiledAgainstReference, ConvolutionsThatDifferByAxis) {
+  const auto x = numbers(samples * 2 * 6 * 21);
+  const auto y = labels(samples, 5);
+  expect_equal_bits<Compiled<Rectangular, Inputs<f32[2][6][21], i32>>>({x, {y.begin(), y.end()}}, std::span(x), std::span(y));
+}
+
 TEST(CompiledAgainstReference, TransposedConvolutions) {
   const auto x = numbers(samples * 7);
   const auto y = labels(samples, 5);

@@ -236,6 +236,51 @@ struct Recognizer {  // of modulations
 };
 using RecognizerNet = Compiled<Recognizer, Inputs<f32[64][2], i32>>;
 
+struct EegNet {  // of 8 electrodes over 128 steps, after Lawhern et al. 2018
+  nn::Conv2d time, space, each, mixed;
+  nn::GroupNorm time_norm, space_norm, mixed_norm;
+  nn::Linear output;
+  constexpr explicit EegNet(Scope s)
+      : time(s / "time", 1, 4, {1, 33}, {.padding = {0, 16}}, {.bias = false}),
+        space(s / "space", 4, 8, {8, 1}, {.groups = 4}, {.bias = false}),
+        each(s / "each", 8, 8, {1, 15}, {.padding = {0, 7}, .groups = 8}, {.bias = false}),
+        mixed(s / "mixed", 8, 8, 1, {}, {.bias = false}), time_norm(s / "time_norm", 4, 4), space_norm(s / "space_norm", 8, 8),
+        mixed_norm(s / "mixed_norm", 8, 8), output(s / "output", 8 * 4, 3) {}
+  constexpr Var predict(Var x) const {  // [batch, 8, 128]
+    const Var image = reshape(x, Shape::per_sample({1, 8, 128}));
+    const Var sources = elu(space_norm(space(time_norm(time(image)))));  // [8, 1, 128]
+    const Var shorter = dropout(avg_pool2d(sources, {1, 4}), 0.25);      // [8, 1, 32]
+    const Var patterns = elu(mixed_norm(mixed(each(shorter))));          // [8, 1, 32]
+    return output(flatten(dropout(avg_pool2d(patterns, {1, 8}), 0.25)));
+  }
+  constexpr Loss loss(Var x, Var label) const {
+    const Var scores = predict(x);
+    return {cross_entropy(scores, label), metric("accuracy", argmax(scores) == label)};
+  }
+};
+using EegNetwork = Compiled<EegNet, Inputs<f32[8][128], i32>>;
+
+TEST_F(Signals, RhythmsOfElectrodesAreToldApart) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<float> recorded;
+  std::vector<std::int32_t> kinds;
+  for (int i = 0; i < 600; ++i) {
+    const int kind = i % 3;  // 10 Hz on the left, 20 Hz on the left, 10 Hz on the right
+    const double phase = 10 * normal(random), turn = 2 * std::numbers::pi * (kind == 1 ? 20 : 10) / 128;
+    for (int electrode = 0; electrode < 8; ++electrode)
+      for (int step = 0; step < 128; ++step) {
+        const bool has = (electrode < 4) == (kind < 2);
+        recorded.push_back(static_cast<float>((has ? std::sin(phase + turn * step) : 0) + normal(random)));
+      }
+    kinds.push_back(kind);
+  }
+  const auto [train, test] = Dataset<float, std::int32_t>(recorded, kinds).split(0.75);
+  Trainer trainer(EegNetwork{}, Accumulate{Adam{.learning_rate = 5e-3}}, {.global_batch = 30});
+  trainer.fit(train, {.epochs = 12});
+  EXPECT_GT(trainer.evaluate(test).metric(EegNetwork::metric("accuracy")), 0.96);
+}
+
 TEST_F(Signals, ModulationsAreToldApart) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;

@@ -33,7 +33,9 @@ const Pooling poolings[] = {{axis(8, 2, 2, 0), axis(14, 2, 2, 0)},  {axis(4, 2, 
                             {axis(6, 3, 2, 1), axis(9, 3, 2, 1)},   {axis(5, 3, 1, 1), axis(20, 2, 1, 0)},
                             {axis(11, 4, 3, 2), axis(10, 4, 3, 2)}, {axis(6, 2, 2, 1), axis(6, 2, 2, 1)},
                             {axis(6, 2, 2, 0), axis(7, 3, 2, 1)},   {axis(6, 2, 2, 0), axis(6, 2, 1, 0)},
-                            {axis(6, 2, 1, 0), axis(6, 2, 2, 0)},   {axis(6, 1, 2, 0), axis(6, 1, 2, 0)}};
+                            {axis(6, 2, 1, 0), axis(6, 2, 2, 0)},   {axis(6, 1, 2, 0), axis(6, 1, 2, 0)},
+                            {axis(3, 1, 1, 0), axis(16, 4, 4, 0)},  {axis(6, 3, 1, 1), axis(9, 1, 1, 0)},
+                            {axis(5, 3, 1, 1), axis(11, 8, 2, 4)}};
 
 /// Runs a kernel in one and in three parts of the planes and compares its outputs.
 template <class Run>

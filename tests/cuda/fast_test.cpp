@@ -308,6 +308,13 @@ TEST_P(FastCuda, ConvolutionsOverTime) {
   expect_close<Compiled<Temporal, Inputs<f32[2][13], i32>>>(few, 3, 1e-5, std::span(x), std::span(y));
 }
 
+TEST_P(FastCuda, ConvolutionsThatDifferByAxis) {
+  constexpr std::int64_t few = 7;
+  const auto x = numbers(few * 2 * 6 * 21);
+  const auto y = labels(few, 5);
+  expect_close<Compiled<Rectangular, Inputs<f32[2][6][21], i32>>>(few, 3, 1e-5, std::span(x), std::span(y));
+}
+
 /// Returns how many nodes of a training program the convolution library computes.
 template <class Net>
 constexpr int convolutions_by_library() {

@@ -190,6 +190,13 @@ TEST_P(CudaSession, ConvolutionsInGroups) {
   expect_eager_bits<Compiled<Separable, Inputs<f32[2][9][8], i32>>>(few, 3, x, y);
 }
 
+TEST_P(CudaSession, ConvolutionsThatDifferByAxis) {
+  constexpr std::int64_t few = 7;
+  const auto x = numbers(few * 2 * 6 * 21);
+  const auto y = labels(few, 5);
+  expect_eager_bits<Compiled<Rectangular, Inputs<f32[2][6][21], i32>>>(few, 3, x, y);
+}
+
 TEST_P(CudaSession, TransposedConvolutions) {
   constexpr std::int64_t few = 7;
   const auto x = numbers(few * 7);

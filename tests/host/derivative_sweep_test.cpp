@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include <gradual/check/test_op.hpp>
 
@@ -85,8 +86,10 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
   }, {{3, 4}});
   sweep.run("conv1d", [](auto in) { return square(conv1d(in[0], in[1], {.stride = 2, .padding = 1, .dilation = 3})); },
             {Shape::per_sample({2, 9}), {3, 2, 3}});
-  for (const Walk walk : {Walk{.stride = 2, .padding = 1}, Walk{.padding = 1, .dilation = 2, .groups = 2}})
-    sweep.run("conv_transpose2d", [walk](auto in) { return square(conv_transpose2d(in[0], in[1], walk, walk.stride / 2)); },
+  for (const auto& [walk, more] : {std::pair(Walk{.stride = 2, .padding = 1}, PerAxis(1)),
+                                   std::pair(Walk{.padding = 1, .dilation = 2, .groups = 2}, PerAxis(0)),
+                                   std::pair(Walk{.stride = {1, 3}, .padding = {1, 2}, .dilation = {3, 1}}, PerAxis(0, 2))})
+    sweep.run("conv_transpose2d", [w = walk, m = more](auto in) { return square(conv_transpose2d(in[0], in[1], w, m)); },
               {Shape::per_sample({2, 3, 2}), {2, 2, 2, 3}});
   sweep.run("conv_transpose1d", [](auto in) { return square(conv_transpose1d(in[0], in[1], {.stride = 3, .padding = 1})); },
             {Shape::per_sample({2, 4}), {2, 3, 3}});
@@ -94,6 +97,8 @@ TEST(DerivativeSweep, FunctionsMadeOfSeveral) {
             {Shape::per_sample({2, 6})}, Domain{.low = -3, .high = 3, .kink_at_ties = true});
   sweep.run("avg_pool2d", [](auto in) { return square(avg_pool2d(in[0], 2, {.stride = 1, .padding = 1})); },
             {Shape::per_sample({2, 3, 4})});
+  sweep.run("avg_pool2d", [](auto in) { return square(avg_pool2d(in[0], {1, 3}, {.stride = {1, 2}, .padding = {0, 1}})); },
+            {Shape::per_sample({2, 2, 6})});
   sweep.run("avg_pool1d", [](auto in) { return square(avg_pool1d(in[0], 3)); }, {Shape::per_sample({2, 7})});
   sweep.run("six axes", [](auto in) { return square(in[0]); }, {{1, 2, 1, 2, 1, 2}});
   sweep.run("no positions", [](auto in) { return in[0] * in[1]; }, {Shape::per_sample({0, 3}), {0, 3}});

@@ -58,6 +58,7 @@ inline void print_attributes(std::ostream& out, const Tape& tape, const Node& no
     case Kind::pool: {
       const Pooling p = recorded_pooling(tape.nodes.data(), node);
       out << " of " << p.y.kernel << " x " << p.x.kernel << " stride " << p.y.stride;
+      if (p.x.stride != p.y.stride) out << " x " << p.x.stride;
       break;
     }
     case Kind::row_reduce: out << " of the last " << first << (first == 1 ? " axis" : " axes"); break;

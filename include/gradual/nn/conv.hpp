@@ -1,4 +1,6 @@
 #pragma once
+#include <type_traits>
+
 #include <gradual/autodiff/ops/conv1d.hpp>
 #include <gradual/nn/init.hpp>
 #include <gradual/nn/layer_options.hpp>
@@ -17,12 +19,15 @@ class Kernels {
   static_assert(Axes == 1 || Axes == 2);
 
  public:
+  /// A kernel of series has one extent, one of images a number of rows and one of columns.
+  using Extent = std::conditional_t<Axes == 1, std::int64_t, PerAxis>;
+
   /// For example for a penalty on them.
   constexpr const Parameter& weight() const { return weight_; }
   constexpr const Parameter& bias() const { return bias_; }
 
  protected:
-  constexpr Kernels(Scope scope, const Shape& channels, std::int64_t kernel, std::int64_t out, Initializer weight,
+  constexpr Kernels(Scope scope, const Shape& channels, PerAxis kernel, std::int64_t out, Initializer weight,
                     nn::LayerOptions options)
       : weight_(scope.parameter("weight", along_axes(channels, kernel), weight)), out_(out) {
     if (options.bias) bias_ = scope.parameter("bias", Shape{out}, default_weight(channels.extent[1], kernel));
@@ -33,13 +38,13 @@ class Kernels {
     return bias_.exists() ? product + reshape(bias_.on(x), along_axes({out_}, 1)) : product;
   }
 
-  static constexpr Initializer default_weight(std::int64_t channels_of_group, std::int64_t kernel) {
-    return init::linear_default(channels_of_group * (Axes == 1 ? kernel : kernel * kernel));
+  static constexpr Initializer default_weight(std::int64_t channels_of_group, PerAxis kernel) {
+    return init::linear_default(channels_of_group * (Axes == 1 ? kernel.rows : kernel.rows * kernel.columns));
   }
 
  private:
-  static constexpr Shape along_axes(Shape shape, std::int64_t extent) {
-    for (int axis = 0; axis < Axes; ++axis) shape.extent[shape.rank++] = extent;
+  static constexpr Shape along_axes(Shape shape, PerAxis extent) {
+    for (int axis = 0; axis < Axes; ++axis) shape.extent[shape.rank++] = extent[axis];
     return shape;
   }
 
@@ -51,17 +56,18 @@ class Kernels {
 
 namespace gradual::nn {
 
-/// A convolution of series or images [batch, in, ...] with kernels of the same extent along each axis, and a bias for each
-/// output channel. Parameters: weight [out, in / groups, kernel, ...], bias [out], which options may leave out. Errors: as for
-/// `conv2d`.
+/// A convolution of series or images [batch, in, ...], and a bias for each output channel. `kernel`: of images, {1, 64} for one
+/// row of 64 columns, or 3 for 3 x 3. Parameters: weight [out, in / groups, kernel, ...], bias [out], which options may leave
+/// out. Errors: as for `conv1d` and `conv2d`.
 template <int Axes>
 class Conv : public detail::Kernels<Axes> {
   using Kernels = detail::Kernels<Axes>;
+  using Extent = typename Kernels::Extent;
 
  public:
-  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {}, LayerOptions options = {})
+  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, Extent kernel, Walk walk = {}, LayerOptions options = {})
       : Conv(scope, in, out, kernel, walk, Kernels::default_weight(detail::of_group(in, walk), kernel), options) {}
-  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk, Initializer weight,
+  constexpr Conv(Scope scope, std::int64_t in, std::int64_t out, Extent kernel, Walk walk, Initializer weight,
                  LayerOptions options = {})
       : Kernels(scope, {out, detail::of_group(in, walk)}, kernel, out, weight, options), walk_(walk) {}
 

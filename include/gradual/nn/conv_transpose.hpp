@@ -6,18 +6,20 @@ namespace gradual::nn {
 
 /// A transposed convolution of series or images [batch, in, ...] to larger ones [batch, out, ...], and a bias for each output
 /// channel. Parameters: weight [in, out / groups, kernel, ...], bias [out], which options may leave out; initialised as in
-/// PyTorch, which takes `out` for the fan-in. Errors: as for `conv_transpose2d`.
+/// PyTorch, which takes `out` for the fan-in. `kernel` and `output_padding`, of images: by axis or for both. Errors: as for
+/// `conv_transpose1d` and `conv_transpose2d`.
 template <int Axes>
 class ConvTranspose : public detail::Kernels<Axes> {
   using Kernels = detail::Kernels<Axes>;
+  using Extent = typename Kernels::Extent;
 
  public:
-  constexpr ConvTranspose(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk = {},
-                          std::int64_t output_padding = 0, LayerOptions options = {})
+  constexpr ConvTranspose(Scope scope, std::int64_t in, std::int64_t out, Extent kernel, Walk walk = {},
+                          Extent output_padding = 0, LayerOptions options = {})
       : ConvTranspose(scope, in, out, kernel, walk, output_padding,
                       Kernels::default_weight(detail::of_group(out, walk), kernel), options) {}
-  constexpr ConvTranspose(Scope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Walk walk,
-                          std::int64_t output_padding, Initializer weight, LayerOptions options = {})
+  constexpr ConvTranspose(Scope scope, std::int64_t in, std::int64_t out, Extent kernel, Walk walk,
+                          Extent output_padding, Initializer weight, LayerOptions options = {})
       : Kernels(scope, {in, detail::of_group(out, walk)}, kernel, out, weight, options), walk_(walk),
         output_padding_(output_padding) {}
 
@@ -32,7 +34,7 @@ class ConvTranspose : public detail::Kernels<Axes> {
 
  private:
   Walk walk_;
-  std::int64_t output_padding_;
+  Extent output_padding_;
 };
 
 using ConvTranspose1d = ConvTranspose<1>;

@@ -18,9 +18,9 @@ constexpr Var avg_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 }  // namespace detail
 
 /// Returns the mean of each window of images [batch, channels, height, width], padding included as zeros. Shapes and errors:
-/// those of `max_pool2d`. Sums are multiplied by 1/size², where `mean` divides; it takes as long as a convolution of each
+/// those of `max_pool2d`. Sums are multiplied by 1/places, where `mean` divides; it takes as long as a convolution of each
 /// channel. The mean of a whole channel is mean(images, {2, 3}).
-constexpr Var avg_pool2d(Var images, std::int64_t size, Walk walk = {}) {
+constexpr Var avg_pool2d(Var images, PerAxis size, Walk walk = {}) {
   return detail::pooled<2>("avg_pool2d", images, size, walk, detail::avg_pool);
 }
 /// Does the same for series [batch, channels, steps].

@@ -1,5 +1,5 @@
 #pragma once
-#include <algorithm>
+#include <concepts>
 #include <string_view>
 
 #include <gradual/autodiff/functions.hpp>
@@ -9,8 +9,8 @@
 namespace gradual {
 
 /// Cross-correlation of each image with the kernel. `integer[0]` and `integer[1]` hold strides, spreads, zeros before the
-/// image, whether weights are flipped, and the dilation of both axes, so that the adjoint of a convolution is again a
-/// convolution.
+/// image, whether weights are flipped, and the dilation of columns, `number` how much larger the dilation of rows is, so that
+/// the adjoint of a convolution is again a convolution.
 struct Conv2d {
   static constexpr const char* name = "conv2d";
   static constexpr int arity = 2;
@@ -40,8 +40,8 @@ constexpr Convolution convolution_of(const Node& node, const Shape& a, const Sha
   c.groups = of_group == 0 ? 1 : (c.flipped ? outputs : a).extent[1] / of_group;
   c.channels = a.extent[1] / c.groups;
   c.outputs = outputs.extent[1] / c.groups;
-  const std::int64_t dilation = number(1, 48);
-  c.y = {a.extent[2], weights.extent[2], outputs.extent[2], number(0, 0), number(0, 16), number(0, 32), dilation};
+  const std::int64_t dilation = number(1, 48), more = static_cast<std::int64_t>(node.attributes.number);
+  c.y = {a.extent[2], weights.extent[2], outputs.extent[2], number(0, 0), number(0, 16), number(0, 32), dilation + more};
   c.x = {a.extent[3], weights.extent[3], outputs.extent[3], number(1, 0), number(1, 16), number(1, 32), dilation};
   return c;
 }
@@ -50,7 +50,9 @@ namespace detail {
 
 constexpr Attributes attributes_of(const Convolution& c) {
   const auto pack = [](const ConvolutionAxis& axis) { return axis.stride | axis.spread << 16 | axis.before << 32; };
-  return {.integer = {pack(c.y) | std::int64_t{c.flipped} << 48, pack(c.x) | c.x.dilation << 48}};
+  // A kernel of one row has no dilation of rows. Fingerprints of saved states of nets over series have this 0.
+  const double more = c.y.kernel > 1 ? static_cast<double>(c.y.dilation - c.x.dilation) : 0;
+  return {.number = more, .integer = {pack(c.y) | std::int64_t{c.flipped} << 48, pack(c.x) | c.x.dilation << 48}};
 }
 
 constexpr Shape with_planes(Shape images, std::int64_t channels, std::int64_t rows, std::int64_t columns) {
@@ -80,16 +82,40 @@ constexpr Convolution adjoint(Convolution c) {
 
 }  // namespace detail
 
-/// How windows walk over images, in rows and columns alike.
+/// A number of rows and one of columns, such as {1, 64}; a single number counts for both.
+struct PerAxis {
+  std::int64_t rows = 0, columns = 0;
+
+  constexpr PerAxis() = default;
+  constexpr PerAxis(std::int64_t both) : rows(both), columns(both) {}
+  constexpr PerAxis(std::floating_point auto) = delete;  // which would be rounded down
+  constexpr PerAxis(std::int64_t of_rows, std::int64_t of_columns) : rows(of_rows), columns(of_columns) {}
+
+  constexpr std::int64_t operator[](int axis) const { return axis == 0 ? rows : columns; }
+  friend constexpr bool operator==(const PerAxis&, const PerAxis&) = default;
+};
+
+constexpr Message& operator<<(Message& out, const PerAxis& number) {
+  out << number.rows;
+  return number.rows == number.columns ? out : out << " x " << number.columns;
+}
+
+/// How windows walk over images: {.stride = 2} in rows and columns alike, {.stride = {1, 2}} over every row and every second
+/// column. Over series, which have one axis, no number differs by axis.
 struct Walk {
-  std::int64_t stride = 0;    ///< from one output to the next; 0: 1 for convolutions, the window's size for pools
-  std::int64_t padding = 0;   ///< zeros on each side of an image
-  std::int64_t dilation = 1;  ///< between neighbouring elements of a convolution's kernel
-  std::int64_t groups = 1;    ///< of a convolution's channels: the outputs of a group see its channels alone
+  PerAxis stride = 0;       ///< from one output to the next; 0: 1 for convolutions, the window's size for pools
+  PerAxis padding = 0;      ///< zeros on each side of an image
+  PerAxis dilation = 1;     ///< between neighbouring elements of a convolution's kernel
+  std::int64_t groups = 1;  ///< of a convolution's channels: the outputs of a group see its channels alone
+
+  /// Returns the stride, which is `usual` along an axis where it is 0.
+  constexpr PerAxis stride_or(PerAxis usual) const {
+    return {stride.rows == 0 ? usual.rows : stride.rows, stride.columns == 0 ? usual.columns : stride.columns};
+  }
 };
 
 constexpr Message& operator<<(Message& out, const Walk& walk) {
-  out << "stride " << (walk.stride == 0 ? 1 : walk.stride) << ", padding " << walk.padding;
+  out << "stride " << walk.stride_or(1) << ", padding " << walk.padding;
   if (walk.dilation != 1) out << ", dilation " << walk.dilation;
   if (walk.groups != 1) out << ", " << walk.groups << " groups";
   return out;
@@ -97,23 +123,26 @@ constexpr Message& operator<<(Message& out, const Walk& walk) {
 
 namespace detail {
 
-/// Returns the axis along which a kernel of `kernel` elements walks over `in` elements; without outputs if it does not fit.
-constexpr ConvolutionAxis walk_along(std::int64_t in, std::int64_t kernel, Walk walk) {
+/// Returns the axis (0: of rows) along which a kernel of `kernel` elements walks over `in` elements; without outputs if it does
+/// not fit.
+constexpr ConvolutionAxis walk_along(int axis, std::int64_t in, std::int64_t kernel, const Walk& walk) {
   const auto has_room = [](std::int64_t number, std::int64_t least) { return number >= least && number <= 0xffff; };
-  ConvolutionAxis axis{in, kernel, 0, walk.stride == 0 ? 1 : walk.stride, 1, walk.padding, walk.dilation};
-  if (!has_room(kernel, 1) || !has_room(axis.stride, 1) || !has_room(walk.padding, 0) || !has_room(walk.dilation, 1) ||
-      !has_room(axis.reach(), walk.padding))
-    return axis;
-  const std::int64_t last = in + 2 * walk.padding - 1 - axis.reach();  // the last place where a window can begin
-  if (last >= 0) axis.out = last / axis.stride + 1;
-  return axis;
+  ConvolutionAxis along{in, kernel, 0, walk.stride_or(1)[axis], 1, walk.padding[axis], walk.dilation[axis]};
+  if (!has_room(kernel, 1) || !has_room(along.stride, 1) || !has_room(along.before, 0) || !has_room(along.dilation, 1) ||
+      !has_room(along.reach(), along.before))
+    return along;
+  const std::int64_t last = in + 2 * along.before - 1 - along.reach();  // the last place where a window can begin
+  if (last >= 0) along.out = last / along.stride + 1;
+  return along;
 }
 
-/// Returns what is wrong with the walk of a kernel of `least` elements along one axis for any image; empty if nothing is.
-constexpr std::string_view wrong_walk(const Walk& walk, std::int64_t least) {
-  if (walk.stride < 0 || walk.dilation < 1 || walk.padding < 0)
-    return ": strides and dilations must be positive, paddings at least 0";
-  if (walk.padding > (least - 1) * walk.dilation) return ": use pad() to pad beyond the kernel's reach";
+/// Returns what is wrong with the walk of a kernel for any image; empty if nothing is.
+constexpr std::string_view wrong_walk(const Walk& walk, PerAxis kernel) {
+  for (const int axis : {0, 1}) {
+    if (walk.stride[axis] < 0 || walk.dilation[axis] < 1 || walk.padding[axis] < 0)
+      return ": strides and dilations must be positive, paddings at least 0";
+    if (walk.padding[axis] > (kernel[axis] - 1) * walk.dilation[axis]) return ": use pad() to pad beyond the kernel's reach";
+  }
   return "";
 }
 
@@ -148,12 +177,12 @@ constexpr Var conv2d(Var images, Var weights, Walk walk = {}) {
                              "columns], got " << x << " and " << w);
   if (const Message wrong = detail::wrong_channels("conv2d", "images", x.extent[1], w, walk.groups); !wrong.empty())
     return fail(wrong);
-  const Convolution c{w.extent[1],  w.extent[0] / walk.groups, detail::walk_along(x.extent[2], w.extent[2], walk),
-                      detail::walk_along(x.extent[3], w.extent[3], walk), false, walk.groups};
+  const Convolution c{w.extent[1],  w.extent[0] / walk.groups, detail::walk_along(0, x.extent[2], w.extent[2], walk),
+                      detail::walk_along(1, x.extent[3], w.extent[3], walk), false, walk.groups};
   if (c.positions() == 0)
     return fail(Message() << "conv2d: a kernel of " << w.extent[2] << " x " << w.extent[3] << " does not fit images of "
                           << x.extent[2] << " x " << x.extent[3] << " with " << walk
-                          << detail::wrong_walk(walk, std::min(w.extent[2], w.extent[3])));
+                          << detail::wrong_walk(walk, {w.extent[2], w.extent[3]}));
   return detail::convolve(images, weights, c);
 }
 
@@ -182,7 +211,11 @@ void Conv2d::sweep(Check& check) {
                                    Images{{2, 7, 6}, {2, 2, 3, 2}, {.padding = 2, .dilation = 2}},
                                    Images{{1, 8, 7}, {2, 1, 2, 3}, {.stride = 2, .padding = 1, .dilation = 3}},
                                    Images{{4, 3, 4}, {6, 2, 2, 2}, {.padding = 1, .groups = 2}},
-                                   Images{{3, 5, 4}, {3, 1, 3, 2}, {.stride = 2, .padding = 1, .groups = 3}}})
+                                   Images{{3, 5, 4}, {3, 1, 3, 2}, {.stride = 2, .padding = 1, .groups = 3}},
+                                   Images{{2, 3, 9}, {2, 2, 1, 5}, {.stride = {1, 2}, .padding = {0, 2}}},
+                                   Images{{2, 4, 5}, {4, 1, 4, 1}, {.groups = 2}},
+                                   Images{{1, 7, 6}, {2, 1, 3, 2}, {.stride = {2, 1}, .padding = {1, 2}, .dilation = {1, 3}}},
+                                   Images{{1, 7, 4}, {1, 1, 2, 3}, {.padding = {3, 1}, .dilation = {4, 1}}}})
     check.run("conv2d", [how = walk](auto in) { return square(conv2d(in[0], in[1], how)); }, {Shape::per_sample(x), w});
 }
 

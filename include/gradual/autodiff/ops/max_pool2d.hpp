@@ -54,10 +54,10 @@ constexpr Var max_pool(Var images, const ConvolutionAxis& y, const ConvolutionAx
 }  // namespace detail
 
 /// Returns the largest element of each window. images: [batch, channels, height, width]; gives [batch, channels, (height +
-/// 2·padding − size)/stride + 1, …], rounded down. Without a stride, windows lie side by side. Padding is never the largest.
-/// Ties share the adjoint evenly. Errors: another rank, images that are not samples, windows larger than the padded image, more
-/// padding than half a window, a dilation, groups.
-constexpr Var max_pool2d(Var images, std::int64_t size, Walk walk = {}) {
+/// 2·padding − size)/stride + 1, …], rounded down. A size of {1, 4} is one row of four columns. Without a stride, windows lie
+/// side by side. Padding is never the largest. Ties share the adjoint evenly. Errors: another rank, images that are not
+/// samples, windows larger than the padded image, more padding than half a window, a dilation, groups.
+constexpr Var max_pool2d(Var images, PerAxis size, Walk walk = {}) {
   return detail::pooled<2>("max_pool2d", images, size, walk, detail::max_pool);
 }
 
@@ -75,11 +75,13 @@ template <class Check>
 void MaxPool2d::sweep(Check& check) {
   struct Images {
     Shape x;
-    std::int64_t size;
+    PerAxis size;
     Walk walk;
   };
   for (const auto& [x, size, walk] : {Images{{2, 4, 5}, 2, {}}, Images{{1, 5, 4}, 3, {.stride = 2, .padding = 1}},
-                                      Images{{1, 4, 4}, 2, {.stride = 1}}})
+                                      Images{{1, 4, 4}, 2, {.stride = 1}}, Images{{2, 2, 8}, {1, 4}, {}},
+                                      Images{{1, 5, 6}, {3, 2}, {.stride = {2, 0}, .padding = {1, 0}}},
+                                      Images{{1, 4, 7}, {2, 5}, {.stride = {1, 2}, .padding = {0, 2}}}})
     check.run("max_pool2d", [s = size, w = walk](auto in) { return square(max_pool2d(in[0], s, w)); },
               {Shape::per_sample(x)});
   check.run("max_pool2d, its adjoint", [](auto in) {
