@@ -4,7 +4,7 @@
 
 namespace gradual {
 
-/// a/b for b known to lie between 2^-126 and 2^126: several times faster than `/`, which takes any b.
+/// a/b for b known to lie between 2^-126 and 2^126: faster than `/`, which takes any b, where one b divides many a (ADR 8).
 struct Quotient {
   static constexpr const char* name = "quotient";
   static constexpr int arity = 2;
