@@ -14,7 +14,11 @@ if(RapidJSON_FOUND AND NOT TARGET RapidJSON::RapidJSON)
   if(CMAKE_CROSSCOMPILING)  # other headers in the folder, such as /usr/include, may be another architecture's
     set(RapidJSON_only "${CMAKE_BINARY_DIR}/rapidjson-alone")
     file(MAKE_DIRECTORY "${RapidJSON_only}")
-    file(CREATE_LINK "${RapidJSON_INCLUDE_DIR}/rapidjson" "${RapidJSON_only}/rapidjson" SYMBOLIC)
+    file(CREATE_LINK "${RapidJSON_INCLUDE_DIR}/rapidjson" "${RapidJSON_only}/rapidjson" RESULT RapidJSON_link SYMBOLIC)
+    if(NOT RapidJSON_link STREQUAL "0")  # Windows allows links to few users
+      file(COPY "${RapidJSON_INCLUDE_DIR}/rapidjson" DESTINATION "${RapidJSON_only}")
+    endif()
+    unset(RapidJSON_link)
   endif()
   add_library(RapidJSON::RapidJSON INTERFACE IMPORTED)
   set_target_properties(RapidJSON::RapidJSON PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${RapidJSON_only}")

@@ -2,7 +2,7 @@
 
 # The oldest processor of this architecture with hardware FMA, for programs that also run on other machines.
 function(gradual_portable_arch result)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
     set(${result} armv8-a PARENT_SCOPE)
   else()
     set(${result} x86-64-v3 PARENT_SCOPE)

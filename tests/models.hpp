@@ -155,7 +155,7 @@ struct Separable {
   constexpr Loss loss(Var x, Var label) const { return {cross_entropy(predict(x), label)}; }
 };
 
-/// Kernels, strides, paddings, dilations and windows that differ by axis: over time, over space, larger again.
+/// Kernels, strides, paddings, dilations and windows that differ by axis: over time, over both, larger again, over space.
 struct Rectangular {
   nn::Conv2d time, both, space;
   nn::ConvTranspose2d longer;

@@ -9,9 +9,9 @@
 #include <gradual/autodiff/print.ipp>
 #include <gradual/check/test_rule.ipp>
 #include <gradual/check/test_splits.ipp>
-#include <gradual/core/heap_block.ipp>
 #include <gradual/core/cpu/thread_pool.ipp>
 #include <gradual/core/free_memory.ipp>
+#include <gradual/core/heap_block.ipp>
 #include <gradual/core/memory_parts.ipp>
 #include <gradual/core/process_usage.ipp>
 #include <gradual/core/stopwatch.ipp>

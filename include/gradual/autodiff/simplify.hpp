@@ -68,7 +68,7 @@ constexpr bool is_of_indices(const Tape& tape, const Node& node) {
   return all;
 }
 
-/// Drops the nodes that no root depends on.
+/// Drops the nodes that no root depends on, of a tape without taps and without nodes of parameters.
 constexpr void drop_unwanted(Tape& tape) {
   const std::vector<char> wanted = wanted_nodes(tape);
   const int count = tape.size(), first_adjoint = tape.first_adjoint;

@@ -65,6 +65,9 @@
 #if defined(_WIN32) && !defined(__clang__)
 #error "gradual: on Windows use clang++: g++ keeps vectors on a stack that is not aligned for them (GCC bug 54412)"
 #endif
+#if defined(_WIN32) && defined(__clang__) && !(defined(__MINGW32__) && defined(_WIN64))
+#error "gradual: on Windows use the libraries of 64-bit MinGW-w64: clang++ --target=x86_64-w64-mingw32"
+#endif
 #if !defined(__cpp_exceptions) && !defined(__CUDACC__)
 #error "gradual: errors are exceptions: remove -fno-exceptions"
 #endif

@@ -7,7 +7,7 @@
 namespace gradual {
 
 /// Text in a fixed buffer, so that the same message can be shown by the compiler and thrown at run time. Cold: the calls that
-/// remain in a program lie on error paths.
+/// remain in a program lie on error paths or report progress.
 template <int Capacity>
 struct FixedText {
   char text[Capacity]{};

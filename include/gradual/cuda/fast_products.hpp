@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include <gradual/cuda/loop_behind.hpp>
 #include <gradual/cuda/executor.hpp>
 #include <gradual/cuda/gemm.hpp>
 #include <gradual/cuda/library_work.hpp>
+#include <gradual/cuda/loop_behind.hpp>
 
 namespace gradual::cuda {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <gradual/core/heap_block.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/core/free_memory.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/set_while.hpp>
 #include <gradual/cuda/simt.hpp>
 #include <gradual/cuda/twin_memory.hpp>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <gradual/core/math/bits.hpp>
 
@@ -13,7 +14,7 @@ GRADUAL_ONCE double average_precision(ScoredSamples<double>& samples) {
   for (const auto& [score, weight] : samples) most = std::max(most, std::abs(weight));
   for (auto& [score, weight] : samples)  // by a power of two, so that no sum overflows
     if (most > 0) weight = std::ldexp(weight, -std::ilogb(most));
-  std::ranges::sort(samples, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::sort(samples, std::greater<>());  // weights too: libraries sort ties differently, and sums are rounded
   for (auto at = samples.begin(); at != samples.end();) {
     double positives = 0;
     for (const double score = at->first; at != samples.end() && at->first == score; ++at)

@@ -220,6 +220,7 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   table.names = options.names;
   std::optional<detail::CsvPlaces> places;
   std::int64_t columns = options.names.empty() ? options.columns : std::ssize(options.names);
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) throw DataError(place + ": is UTF-16: save it as UTF-8");
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (std::int64_t line = 1, lines; !text.empty(); line += lines) {
     const std::string_view row = detail::first_row(text, options.separator);

@@ -10,7 +10,7 @@ namespace gradual::detail {
 
 template <class Weight>
 double area_of(ScoredSamples<Weight>& samples) {
-  std::ranges::sort(samples, {}, &std::pair<double, Weight>::first);
+  std::ranges::sort(samples);  // weights too: libraries sort ties differently, and sums are rounded
   Weight positives = 0, negatives = 0, twice_won = 0;
   for (auto at = samples.begin(); at != samples.end();) {
     Weight ties[2]{};  // of negatives, and of positives

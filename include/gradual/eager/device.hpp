@@ -1,9 +1,9 @@
 #pragma once
 #include <span>
 
-#include <gradual/core/heap_block.hpp>
 #include <gradual/core/budget.hpp>
 #include <gradual/core/dtype.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/shape.hpp>

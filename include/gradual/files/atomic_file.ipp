@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/files/atomic_file.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -16,8 +17,10 @@ namespace gradual::detail {
 inline int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> saves = 0;
   constexpr std::size_t most_of_name = 200;  // of the 255 bytes that a system allows
+  std::size_t kept = std::min(path.size(), end_of_folder(path) + most_of_name);
+  while (kept < path.size() && (path[kept] & 0xC0) == 0x80) --kept;  // not half a character: some systems refuse it
   for (;;) {
-    name = path.substr(0, end_of_folder(path) + most_of_name) + ".writing-" + std::to_string(::getpid()) + "-" +
+    name = path.substr(0, kept) + ".writing-" + std::to_string(::getpid()) + "-" +
            std::to_string(saves++);
     const int file = open_file(name, to_create);
     if (file >= 0) return file;

@@ -23,7 +23,7 @@ namespace gradual::detail {
 #if defined(_WIN32)
 
 using FileStatus = struct ::_stat64;
-constexpr int to_read = _O_RDONLY, to_create = _O_WRONLY | _O_CREAT | _O_EXCL;
+inline constexpr int to_read = _O_RDONLY, to_create = _O_WRONLY | _O_CREAT | _O_EXCL;
 
 /// Returns a path, which is UTF-8, in Windows' characters; empty, which leads to no file, if it is something else.
 inline std::wstring wide(const std::string& path) {
@@ -56,8 +56,15 @@ inline int open_folder(const std::string&) { return ::_wopen(L"NUL", _O_RDONLY);
 inline int sync_folder(int) { return 0; }
 inline int rename_file(const std::string& from, const std::string& to) {
   constexpr std::uint32_t how = windows::replace_existing | windows::write_through;
-  if (windows::move_file(wide(from).c_str(), wide(to).c_str(), how) != 0) return 0;
-  errno = std::error_code(static_cast<int>(windows::last_error()), std::system_category()).default_error_condition().value();
+  const std::wstring wide_from = wide(from), wide_to = wide(to);
+  std::uint32_t error = 0;
+  for (std::uint32_t pause = 1; pause <= 512; pause *= 2) {  // a second in all: virus scanners and indexers open new files
+    if (windows::move_file(wide_from.c_str(), wide_to.c_str(), how) != 0) return 0;
+    error = windows::last_error();
+    if (error != windows::access_denied && error != windows::sharing_violation) break;
+    windows::sleep_milliseconds(pause);
+  }
+  errno = std::error_code(static_cast<int>(error), std::system_category()).default_error_condition().value();
   return -1;
 }
 inline int remove_file(const std::string& path) { return ::_wunlink(wide(path).c_str()); }
@@ -66,8 +73,8 @@ inline std::size_t end_of_folder(const std::string& path) { return path.find_las
 #else
 
 using FileStatus = struct ::stat;
-constexpr int to_read = O_RDONLY | O_NONBLOCK;  // a pipe without a writer must not block
-constexpr int to_create = O_WRONLY | O_CREAT | O_EXCL;
+inline constexpr int to_read = O_RDONLY | O_NONBLOCK;  // a pipe without a writer must not block
+inline constexpr int to_create = O_WRONLY | O_CREAT | O_EXCL;
 
 /// Makes a call again as long as signals interrupt it, whose handlers may be those that stop a fit. Returns its result.
 template <class F>
@@ -97,13 +104,13 @@ inline std::int64_t write_some(int file, const void* from, std::size_t most) {
   return uninterrupted([&] { return ::write(file, from, most); });
 }
 inline int sync_file(int file) {
-  return uninterrupted([=] { return ::fsync(file); });
+  return uninterrupted([&] { return ::fsync(file); });
 }
 inline int close_written(int file) { return ::close(file) == 0 || errno == EINTR ? 0 : -1; }  // interrupted, it is closed too
 inline int open_folder(const std::string& path) {
   return uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
 }
-inline int sync_folder(int folder) { return sync_file(folder) == 0 || errno == EINVAL ? 0 : -1; }  // some file systems sync none
+inline int sync_folder(int folder) { return sync_file(folder) == 0 || errno == EINVAL ? 0 : -1; }  // some file systems cannot
 inline int rename_file(const std::string& from, const std::string& to) { return std::rename(from.c_str(), to.c_str()); }
 inline int remove_file(const std::string& path) { return ::unlink(path.c_str()); }
 inline std::size_t end_of_folder(const std::string& path) { return path.rfind('/') + 1; }

@@ -19,7 +19,8 @@ inline bool rewrites_errors() {
 #if defined(_WIN32)
   void* const console = windows::standard_handle(windows::error_output);
   std::uint32_t mode = 0;
-  return windows::console_mode(console, &mode) != 0 && windows::set_console_mode(console, mode | windows::escape_sequences) != 0;
+  return windows::console_mode(console, &mode) != 0 &&
+         windows::set_console_mode(console, mode | windows::escape_sequences) != 0;
 #else
   return ::isatty(STDERR_FILENO) != 0;
 #endif
@@ -30,7 +31,7 @@ inline bool rewrites_errors() {
 namespace gradual {
 
 GRADUAL_ONCE ProgressLine::ProgressLine(Progress when, int complete, int epochs)
-    : rewritten_(detail::rewrites_errors()),
+    : rewritten_(when != Progress::never && detail::rewrites_errors()),
       shown_(when == Progress::always || (when == Progress::automatic && rewritten_)),
       complete_(complete),
       epochs_(epochs) {}

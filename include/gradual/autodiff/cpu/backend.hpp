@@ -4,10 +4,10 @@
 #include <memory>
 
 #include <gradual/autodiff/cpu/executor.hpp>
-#include <gradual/core/heap_block.hpp>
+#include <gradual/core/compensated.hpp>
 #include <gradual/core/cpu/share.hpp>
 #include <gradual/core/free_memory.hpp>
-#include <gradual/core/compensated.hpp>
+#include <gradual/core/heap_block.hpp>
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/core/numerics_check.hpp>
 

@@ -50,7 +50,7 @@ class ThreadPool {
   void (*call_)(const void*, int) = nullptr;
   const void* job_ = nullptr;
   const int parts_;
-  std::atomic<int> left_{0};    ///< parts that are not done
+  std::atomic<int> left_{0};    ///< parts that are not done; at the end, threads that have not left
   std::atomic<unsigned> next_;  ///< the round, and in it the part that is taken next
   std::atomic<bool> stopping_ = false;
   struct Workers;  // keeps <thread> out of every source

@@ -39,8 +39,14 @@ GRADUAL_ONCE ThreadPool::~ThreadPool() {
 }
 
 GRADUAL_ONCE void ThreadPool::stop() {
-  stopping_.store(true, std::memory_order_relaxed);
+  left_.store(static_cast<int>(workers_->threads.size()), std::memory_order_relaxed);
+  stopping_.store(true, std::memory_order_release);
   begin_round(parts_);
+  // Again and again: without futexes, as on Windows, libstdc++ 12's notify_all misses a thread that is about to sleep.
+  for (int spins = 0; left_.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins > patience) next_.notify_all();
+    pause(spins);
+  }
 }
 
 GRADUAL_ONCE void ThreadPool::begin_round(int first_part) {
@@ -73,7 +79,10 @@ GRADUAL_ONCE void ThreadPool::work() {
   for (;;) {
     take_parts();
     const unsigned seen = next_.load(std::memory_order_acquire);
-    if (stopping_.load(std::memory_order_relaxed)) return;  // read after `seen`, else its round could be missed
+    if (stopping_.load(std::memory_order_acquire)) {  // read after `seen`, else its round could be missed
+      left_.fetch_sub(1, std::memory_order_release);
+      return;
+    }
     if (seen % parts_of_a_round < static_cast<unsigned>(parts_)) continue;  // a round has begun meanwhile
     for (int spins = 0; next_.load(std::memory_order_acquire) == seen; ++spins)
       if (spins > patience) next_.wait(seen, std::memory_order_acquire);
