@@ -89,7 +89,7 @@ TEST(EagerMemory, OfWhatBackwardMakesIsGivenBackWhenItHasBeenRead) {
 TEST(EagerMemory, OfEvaluationsIsThatOfWhatIsStillRead) {
   constexpr int steps = 100, samples = 8, width = 16;
   const auto x = numbers(samples * steps);  // the gates of all steps are computed at once, three rows of `width` each
-  Parameters parameters(Device::cpu(std::int64_t{7} * steps * samples * width * 4));
+  Parameters parameters(Device::cpu(std::int64_t{steps} * samples * (7 * width + 4) * 4));  // and what `gradients` reads
   const nn::Gru gru(parameters.root(), 1, width);
   Session session(parameters, Accumulate{Sgd{}}, {.global_batch = samples, .micro_batch = samples});
   std::int64_t largest = 0;
