@@ -61,6 +61,7 @@ TEST(Csv, PassesOverWhatIsNoNumberAndNoMistake) {
   EXPECT_EQ(parse_csv("1;2\n", {.separator = ';'}).values, (std::vector<float>{1, 2}));
   EXPECT_EQ(parse_csv("\t1\t2\t\n", {.separator = '\t', .skip = {0, 3}}).values, (std::vector<float>{1, 2}));
   EXPECT_EQ(error_of("1,2\n\n3\n"), "t.csv, line 3, column 1: the line has 1 columns instead of 2");
+  EXPECT_EQ(error_of("\xFF\xFE" "1"), "t.csv: is UTF-16: save it as UTF-8");
 }
 
 TEST(Csv, ReadsWhatIsMissingAsNaN) {

@@ -1,7 +1,9 @@
 // Trains on two threads, saves under a name beyond ASCII, replaces the file, loads it, and provokes the errors of files. Run on
 // Windows and elsewhere, it must leave equal files.
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gradual/core/free_memory.hpp>
@@ -61,6 +63,12 @@ int main() {
   expect_error([&] { save_parameters(".", session.parameters()); }, ".: cannot be replaced: is not a regular file");
 #if defined(_WIN32)
   expect_error([] { (void)load("\xFF.safetensors"); }, "\xFF.safetensors: is not UTF-8, as paths are on Windows");
+  const int scanned = detail::open_file("netz-\xC3\xBC.safetensors", detail::to_read);
+  std::jthread scanner([scanned] {  // as virus scanners do
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ::close(scanned);
+  });
+  save_parameters("netz-\xC3\xBC.safetensors", session.parameters());
 #endif
 
   const SystemMemory memory = system_memory();
