@@ -7,6 +7,9 @@
 #include <gradual/core/windows.hpp>
 #else
 #include <unistd.h>
+#if defined(__APPLE__)
+#include <mach/mach.h>
+#endif
 
 #include <ctime>
 
@@ -36,8 +39,15 @@ GRADUAL_ONCE ProcessUsage process_usage() {
   if (timespec time{}; ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0)
     result.cpu_seconds = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 #endif
+#if defined(__APPLE__)
+  mach_task_basic_info_data_t task{};
+  mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
+  if (::task_info(::mach_task_self(), MACH_TASK_BASIC_INFO, reinterpret_cast<task_info_t>(&task), &count) == KERN_SUCCESS)
+    result.resident = static_cast<std::int64_t>(task.resident_size);
+#else
   const std::int64_t pages = detail::number_in_file("/proc/self/statm", " ");  // "pages-in-all pages-resident ..."
   if (pages > 0) result.resident = pages * ::sysconf(_SC_PAGESIZE);
+#endif
   return result;
 }
 
