@@ -59,4 +59,13 @@ auto train_eager(const std::vector<std::int64_t>& sizes, const Samples<T>&... da
   return all_of<Real>(parameters.values(), session.last_gradient(), session.last_window().loss());
 }
 
+/// Expects equal parameters of a model that is compiled, in any micro-batches and on any threads, and eager.
+template <class Model, class Net, class T>
+void expect_same_both_ways(const Samples<T>& data, const Samples<std::int32_t>& classes) {
+  const std::vector<float> whole = train_compiled<Net>({60}, 1, data, classes);
+  EXPECT_EQ(whole, train_compiled<Net>({7, 1, 30, 22}, 2, data, classes));
+  EXPECT_EQ(whole, train_eager<Model>({60}, data, classes));
+  EXPECT_EQ(whole, train_eager<Model>({13, 21}, data, classes));
+}
+
 }  // namespace both_ways

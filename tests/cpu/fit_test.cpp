@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <latch>
 #include <limits>
 #include <ranges>
 #include <semaphore>
@@ -273,26 +272,6 @@ TEST_F(Fit, StopsByAnotherThreadOrASignal) {
   const auto before = std::signal(SIGUSR1, [](int) { interrupted->stop(); });
   trainer.fit(data, {.epochs = 1'000'000, .on_step = [&](std::int64_t, const Averages&) { std::raise(SIGUSR1); }});
   std::signal(SIGUSR1, before);
-}
-
-TEST(ProgressLines, OfSeveralThreadsStayWhole) {
-  constexpr int epochs = 2000;
-  testing::internal::CaptureStderr();
-  {
-    std::latch begin(2);
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < 2; ++t)
-      threads.emplace_back([&] {
-        ProgressLine line(Progress::always, 0, epochs);
-        begin.arrive_and_wait();
-        for (int epoch = 1; epoch <= epochs; ++epoch) line.show(epoch, EpochRecord(), {}, 5);
-      });
-  }
-  std::istringstream said(testing::internal::GetCapturedStderr());
-  int lines = 0;
-  for (std::string line; std::getline(said, line); ++lines)
-    ASSERT_TRUE(line.starts_with("epoch ") && line.rfind("epoch") == 0 && line.ends_with(" s left")) << line;
-  EXPECT_EQ(lines, 2 * epochs);
 }
 
 TEST_F(Fit, CountsAnyNumberOfEpochs) {

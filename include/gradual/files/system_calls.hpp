@@ -41,8 +41,8 @@ inline int open_file(const std::string& path, int way) {
 }
 inline int status_of(int file, FileStatus& status) { return ::_fstat64(file, &status); }
 inline int status_of(const std::string& path, FileStatus& status) { return ::_wstat64(wide(path).c_str(), &status); }
-inline int keep_mode(int, const FileStatus&) { return 0; }           // a file without a mode
-inline bool is_link(const std::string&) { return false; }            // a link is replaced
+inline int keep_mode(int, const FileStatus&) { return 0; }  // a file without a mode
+inline bool is_link(const std::string&) { return false; }  // a link is replaced
 inline std::string without_links(const std::string& path) { return path; }
 inline std::int64_t read_some(int file, char* to, std::size_t most) {
   return ::_read(file, to, static_cast<unsigned>(std::min<std::size_t>(most, 1 << 30)));
