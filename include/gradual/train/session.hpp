@@ -74,7 +74,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
       return core_.accumulate(count, samples, {});
     } else {
       const auto look = [&] { validate_samples_for<Training, T...>(arena().queue(), data...); };
-      return core_.accumulate(count, samples, Validation::by(look));
+      return core_.accumulate(count, samples, DeferredCheck::by(look));
     }
   }
 

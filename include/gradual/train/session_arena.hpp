@@ -9,13 +9,13 @@
 #include <gradual/autodiff/cpu/backend.hpp>
 #include <gradual/autodiff/needed_kernels.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
+#include <gradual/train/deferred_check.hpp>
 #include <gradual/train/frozen.hpp>
 #include <gradual/train/noise_measure.hpp>
 #include <gradual/train/sample_maker.hpp>
 #include <gradual/train/session_plan.hpp>
 #include <gradual/train/update_of_ranges.hpp>
 #include <gradual/train/update_program.hpp>
-#include <gradual/train/validation.hpp>
 
 namespace gradual::detail {
 
@@ -110,7 +110,7 @@ class SessionArena {
 
   /// Lets the inputs be read in place from `data`, one pointer per input, beginning at a sample; or copies `count` samples to
   /// the device.
-  void bind(std::int64_t first_sample, std::int64_t count, const void* const* data, Validation& validation);
+  void bind(std::int64_t first_sample, std::int64_t count, const void* const* data, DeferredCheck& check);
   /// Copies the samples `rows` together and binds them. Returns where kernels read `rows`.
   const std::int32_t* gather(std::span<const std::int32_t> rows, const void* const* data);
   /// Does the same with samples that are made in place.

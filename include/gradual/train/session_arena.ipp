@@ -53,7 +53,7 @@ template <class Where, class R, class S>
 
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t count, const void* const* data,
-                                     [[maybe_unused]] Validation& validation) {
+                                     [[maybe_unused]] DeferredCheck& check) {
   const auto samples = [&](std::size_t i) {
     return static_cast<const std::byte*>(data[i]) + first_sample * tables_->inputs[i].bytes;
   };
@@ -63,7 +63,7 @@ void SessionArena<Where, R, S>::bind(std::int64_t first_sample, std::int64_t cou
     queue_.stage(transient_.data());
     try {
       for_staged([&](std::size_t i, std::int64_t at) { queue_.put(at, samples(i), count * tables_->inputs[i].bytes); });
-      validation();
+      check();
       bind_staged(queue_.send());
     } catch (...) {
       queue_.forget_staged();  // the caller's memory is no longer read

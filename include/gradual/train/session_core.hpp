@@ -31,7 +31,7 @@ class SessionCore {
     throw MemoryError("a session: the system refused memory");
   }
 
-  int accumulate(std::int64_t count, const void* const* data, Validation validation);
+  int accumulate(std::int64_t count, const void* const* data, DeferredCheck check);
   /// Returns those of `rows` that the window has room for, which must be valid. Errors: OptionError, DataError.
   std::span<const std::int32_t> rows_of_window(std::span<const std::int32_t> rows) const;
   /// Adds rows that were validated, or will be when they are made, up to one window.

@@ -14,8 +14,8 @@ namespace gradual::detail {
 
 // Hot, since g++ optimizes functions that only main calls for size rather than speed.
 template <class Arena, class Opaque>
-[[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, const void* const* data, Validation validation) {
-  if (validation.waits() && progress().waits_for_step()) validation();  // before the step is made
+[[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, const void* const* data, DeferredCheck check) {
+  if (check.waits() && progress().waits_for_step()) check();  // before the step is made
   check_blocks(count);
   progress().check_room(count);
   require_transient();
@@ -23,7 +23,7 @@ template <class Arena, class Opaque>
   for (std::int64_t done = 0; done < count;) {
     follow_memory();
     const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
-    arena().bind(done, part, data, validation);
+    arena().bind(done, part, data, check);
     const bool last = progress().ends().calls() == 0 && progress().is_filled_by(part);
     done += add(part, last, static_cast<std::uint64_t>(progress().steps()));
     if (progress().ends_here(done == count)) steps += step();
@@ -104,8 +104,8 @@ void SessionCore<Arena, Opaque>::each_part(std::int64_t count, Samples data, F f
       std::iota(rows.begin(), rows.end(), static_cast<std::int32_t>(done));
       arena().make(rows, *data.maker);
     } else {
-      Validation done_before;
-      arena().bind(done, part, data.places, done_before);
+      DeferredCheck none;
+      arena().bind(done, part, data.places, none);
     }
     f(window_.evaluate(part, done));
     done += part;

@@ -4,11 +4,11 @@
 namespace gradual {
 
 /// A check of samples that runs while they are copied to a device, if there is one.
-struct Validation {
+struct DeferredCheck {
   void (*look)(const void*) = nullptr;
   const void* at = nullptr;
   template <class F>
-  static Validation by(const F& f) {
+  static DeferredCheck by(const F& f) {
     return {[](const void* g) { (*static_cast<const F*>(g))(); }, &f};
   }
   bool waits() const { return look != nullptr; }
