@@ -190,9 +190,9 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     progress().check_in_place("averaged_parameters");
     return view_of(step_count() == 0 ? arena().parameters() : arena().state(average_state<Rule>));
   }
-  /// Returns state `index` of the optimizer, by position or name of the parameters: a view or a copy, as `parameters`. States of
-  /// a rule are counted as it declares them, an adapter's own after those of its inner rule. Errors: OptionError for one that it
-  /// does not have, or that has another shape than a parameter.
+  /// Returns state `index` of the optimizer, by position or name of the parameters: a view or a copy, as `parameters`. A rule's
+  /// states are counted as it declares them, an adapter's own after those of its inner rule. Errors: OptionError for one that
+  /// it does not have, or that has another shape than a parameter.
   auto optimizer_state(int index) const {
     core_.check_state(index);
     return view_of(arena().state(index));
