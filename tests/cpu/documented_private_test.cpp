@@ -142,14 +142,14 @@ TEST(DocumentedPrivate, StepsAndRowsOfOneSampleAreAddedBeforeTheNorm) {
 }
 
 TEST(DocumentedPrivate, NoiseHasItsDeviationAndBelongsToTheStep) {
-  const auto [x, y] = Points(200, 1);
+  const Points points(200, 1);
   const auto after = [&](double noise, std::uint64_t seed, std::size_t part, int steps = 1) {
     Session session(PrivateNet{}, AddNoise{Sgd{.learning_rate = 1}, noise * Private::most},
                     {.global_batch = 200, .micro_batch = 64, .seed = seed});
     session.set_parameters(Session(PrivateNet{}, Sgd{}, {.global_batch = 1, .seed = 1}).parameters().values());
     for (int step = 0; step < steps; ++step)
       for (std::size_t at = 0; at < 200; at += part)
-        session.accumulate(std::span(x).subspan(at * 8, part * 8), std::span(y).subspan(at, part));
+        session.accumulate(std::span(points.x).subspan(at * 8, part * 8), std::span(points.y).subspan(at, part));
     return copied(session.parameters().values());
   };
   const std::vector<double> silent = after(0, 1, 200), whole = after(1.1, 1, 200), parts = after(1.1, 1, 40);
