@@ -1,5 +1,6 @@
 // Nets that go on learning on a device: heads on frozen layers, narrow matrices beside them, answers of a teacher, tables that
 // lie outside the net. The code of docs/guides/on-a-device.md and of the last section of docs/guides/recommenders.md.
+#include <algorithm>
 #include <cmath>
 #include <random>
 

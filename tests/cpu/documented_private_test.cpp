@@ -1,5 +1,7 @@
 // Learning from data that must not leave a device, or not be found in what does: gradients clipped by sample, noise, changes of
 // many clients. The code of docs/guides/on-a-device.md.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
