@@ -43,6 +43,29 @@ TEST(EagerFreeze, HasTheBitsOfACompiledSession) {
                        {"hidden/weight", "hidden/b*"});
 }
 
+TEST(EagerFreeze, NothingIsKeptAsideFromAnUpdateByElement) {
+  const auto workspace = [](const auto& rule, const std::vector<std::string>& freeze) {
+    Parameters parameters(Device::cpu());
+    const Classifier net(parameters.root());
+    const Session session(parameters, Accumulate{rule}, {.global_batch = 64, .freeze = freeze});
+    return parameters.device().live_bytes(Category::workspace);
+  };
+  EXPECT_EQ(workspace(Adam{}, {"hidden/*"}), workspace(Adam{}, {}));
+  EXPECT_GE(workspace(ClipByGlobalNorm{Adam{}}, {"hidden/*"}), 3 * 170 * 4);
+}
+
+TEST(EagerFreeze, AnAverageFollowsWhatIsFrozen) {
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session session(parameters, Accumulate{Ema{Adam{}, 0.5}}, {.global_batch = 64, .freeze = {"hidden/*"}});
+  session.accumulate(64, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  std::ranges::fill(parameters["hidden/bias"].values, 3.0f);
+  session.accumulate(64, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  const auto first = static_cast<std::size_t>(parameters.offsets()[1]);
+  for (std::size_t i = 0; i < 17; ++i) EXPECT_EQ(session.averaged_parameters()[first + i], 3.0f);
+  EXPECT_NE(session.averaged_parameters()[first + 17], parameters["output/weight"].values[0]);
+}
+
 TEST(EagerFreeze, AnUnknownNameIsRefusedWithTheKnownOnes) {
   Parameters parameters(Device::cpu());
   const Classifier net(parameters.root());

@@ -155,20 +155,31 @@ TEST(Freeze, PatternsMatchAnyRunOfCharacters) {
 }
 
 TEST(Freeze, ItsMemoryIsPlanned) {
-  using Layout = TrainingLayout<ClassifierNet, AdamW>;
+  using Layout = TrainingLayout<ClassifierNet, std::remove_const_t<decltype(clipped.inner)>>;
   const auto planned = [](std::int64_t micro_batch, const std::vector<std::string>& freeze) {
-    return Session(ClassifierNet{}, decaying_adam, {.global_batch = 8, .micro_batch = micro_batch, .freeze = freeze})
-        .memory();
+    return Session(ClassifierNet{}, clipped, {.global_batch = 8, .micro_batch = micro_batch, .freeze = freeze}).memory();
   };
-  EXPECT_EQ(planned(1, {"hidden/weight"}).update, planned(1, {}).update + aligned(9 * 17 * 4 * 3));
+  EXPECT_EQ(planned(1, {"hidden/weight"}).update, planned(1, {}).update + aligned(9 * 17 * 4 * 2));
   EXPECT_EQ(planned(1, {"*"}).total(),
             Layout(1, 8, OpenBlocks::always).table(false, ClassifierNet::parameter_elements).total());
   EXPECT_GT(planned(1, {"*"}).total(), planned(1, {}).total());
 
   const TrainerOptions options{.global_batch = 8, .memory_budget = 10'000, .freeze = {"*"}};
-  Trainer trainer(ClassifierNet{}, decaying_adam, options);
+  Trainer trainer(ClassifierNet{}, clipped, options);
   EXPECT_LE(trainer.memory().total(), 10'000);
   EXPECT_EQ(trainer.memory().update, planned(1, {"*"}).update);
+}
+
+TEST(Freeze, NothingIsKeptAsideFromAnUpdateByElement) {
+  const auto planned = [](const auto& rule, const std::vector<std::string>& freeze) {
+    return Session(ClassifierNet{}, rule, {.global_batch = 8, .micro_batch = 1, .freeze = freeze}).memory().total();
+  };
+  EXPECT_EQ(planned(decaying_adam, {"hidden/*"}), planned(decaying_adam, {}));
+  EXPECT_EQ(planned(Accumulate{Ema{decaying_sgd.inner}}, {"hidden/*"}), planned(Accumulate{Ema{decaying_sgd.inner}}, {}));
+  EXPECT_GT(planned(decaying_adam.in<double>(), {"hidden/*"}), planned(decaying_adam.in<double>(), {}));
+  constexpr Planning all{.frozen = ClassifierNet::parameter_elements};
+  static_assert(ClassifierNet::training_memory(decaying_adam, 1, all).total() ==
+                ClassifierNet::training_memory(decaying_adam, 1).total());
 }
 
 TEST(Freeze, AWindowMayBeSplitAnyHow) {

@@ -154,4 +154,38 @@ TEST(StateShapes, WhatARuleReturnsHasTheShapeThatIsKept) {
   EXPECT_EQ(error(Faulty<3>{}), "an update rule leaves the parameter with the shape [] instead of [260]");
 }
 
+TEST(StateShapes, AStateIsReadAndWrittenByTheParametersNames) {
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  Session session(ClassifierNet{}, Accumulate{Ema{Adam{}}}, {.global_batch = 64});
+  Session other(ClassifierNet{}, Adam{}, {.global_batch = 64});
+  session.accumulate(x, y);
+  other.accumulate(x, y);
+  const auto mean = session.optimizer_state(0)["output/weight"], square = session.optimizer_state(1)["output/weight"];
+  EXPECT_EQ(mean.shape, (Shape{17, 5}));
+  EXPECT_NE(mean.values[3], 0.0f);
+  EXPECT_NEAR(square.values[3], mean.values[3] * mean.values[3] / 10, 1e-4 * square.values[3]);  // 0.001 g² and 0.1 g
+  EXPECT_TRUE(std::ranges::equal(session.optimizer_state(2).values(), session.averaged_parameters().values()));
+  const auto forget = [](auto& s) {
+    for (int state = 0; state < 2; ++state) std::ranges::fill(s.optimizer_state(state)["output/weight"].values, 0.0f);
+  };
+  forget(session);
+  session.accumulate(x, y);
+  other.accumulate(x, y);
+  EXPECT_TRUE(std::ranges::equal(session.parameters()["hidden/weight"].values, other.parameters()["hidden/weight"].values));
+  EXPECT_FALSE(std::ranges::equal(session.parameters()["output/weight"].values, other.parameters()["output/weight"].values));
+}
+
+TEST(StateShapes, AStateThatIsNotThereOrHasAnotherShapeIsRefused) {
+  const auto error = [](auto rule, int state) {
+    Session session(ClassifierNet{}, rule, {.global_batch = 64});
+    return error_of<OptionError>([&] { session.optimizer_state(state); });
+  };
+  EXPECT_EQ(error(Adam{}, 1), "accepted");
+  EXPECT_EQ(error(Adam{}, 2), "the optimizer's state 2 of 2");
+  EXPECT_EQ(error(Adam{}, -1), "the optimizer's state -1 of 2");
+  EXPECT_EQ(error(Adafactor{}, 0), "the optimizer's state 0 has another shape than 'hidden/weight'");
+  EXPECT_EQ(error(Ema{Adafactor{}}, 2), "accepted");
+}
+
 }  // namespace state_shapes_test

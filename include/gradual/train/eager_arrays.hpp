@@ -35,7 +35,8 @@ class EagerArrays {
       state_[i] = device().allocate(bytes, Category::optimizer_state);
       device().clear(state_[i].data(), bytes);
     }
-    aside_ = device().allocate(frozen_.bytes(states + 2, bytes_of_part()), Category::workspace);
+    passes_over_ = update_.passes_over(frozen_);
+    if (!passes_over_) aside_ = device().allocate(frozen_.bytes(states + 2, bytes_of_part()), Category::workspace);
     begin_states(rule);
   }
 
@@ -88,8 +89,11 @@ class EagerArrays {
     Real* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
     on_queue([&](const auto& queue) {
-      frozen_.leave_out(queue, states + 2, following_states<Rule>(), bytes_of_part(), aside_.data(),
-                        [&] { update_.run(queue_, arrays, weight, steps, evaluation, loss_scale, seed); });
+      constexpr std::uint64_t following = following_states<Rule>();
+      const auto run = [&] { update_.run(queue_, arrays, weight, steps, evaluation, loss_scale, seed, &frozen_); };
+      if (!passes_over_) return frozen_.leave_out(queue, states + 2, following, bytes_of_part(), aside_.data(), run);
+      run();
+      frozen_.follow(queue, states + 2, following, bytes_of_part());
     });
   }
 
@@ -120,6 +124,7 @@ class EagerArrays {
   Cpu::Queue queue_;
   Frozen frozen_;
   EagerUpdate<Rule, Real> update_;
+  bool passes_over_ = false;  // the update does not change what is frozen
   eager::Storage gradient_, aside_, state_[states > 0 ? states : 1];
   eager::HostCopy<Real> copies_[2 + states];
 };

@@ -19,14 +19,21 @@ class EagerUpdate {
 
   const UpdateParts& parts() const { return parts_; }
 
+  /// Returns whether `run`, given `frozen`, will not change what is frozen; otherwise it changes all elements.
+  bool passes_over(const Frozen& frozen) {
+    if constexpr (UpdatesByElement<Rule, Real>)
+      if (by_element_) by_element_->pass_over(frozen);
+    return static_cast<bool>(by_element_);
+  }
   /// Runs one update, after `steps` others, or the one for an `evaluation`: arrays[0] holds the parameters, arrays[1] the
-  /// window's summed gradient with this weight and loss scale, the others the state. `seed`: that of the rule's draws. Errors:
-  /// MemoryError, or OptionError for a number that is not finite, before anything is changed.
+  /// window's summed gradient with this weight and loss scale, the others the state. `seed`: that of the rule's draws.
+  /// `frozen`: that of `passes_over`, if it was called. Errors: MemoryError, or OptionError for a number that is not finite,
+  /// before anything is changed.
   void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
-           double loss_scale = 1, std::uint64_t seed = 0) {
+           double loss_scale = 1, std::uint64_t seed = 0, const Frozen* frozen = nullptr) {
     numbers_.in_step(steps, weight, loss_scale, evaluation);
     if constexpr (UpdatesByElement<Rule, Real>)
-      if (by_element_) return by_element_->run(queue, numbers_.values(), arrays);
+      if (by_element_) return by_element_->run(queue, numbers_.values(), arrays, frozen);
     by_ops_->run(arrays, {.on = true, .seed = seed, .step = static_cast<std::uint64_t>(steps)});
   }
 

@@ -7,6 +7,7 @@
 #include <gradual/eager/device.hpp>
 #include <gradual/optim/scalars_of.hpp>
 #include <gradual/optim/update_by_element.hpp>
+#include <gradual/train/update_of_ranges.hpp>
 #include <gradual/train/update_program.hpp>
 
 namespace gradual {
@@ -29,13 +30,18 @@ class ElementwiseUpdate {
 
   const std::vector<Scalar>& scalars() const { return scalars_; }
 
-  /// `numbers`: the scalars, by slot; `arrays`: places of the parameters, their gradient and the states.
-  void run(const Cpu::Queue& queue, const Real* numbers, Real* const* arrays) {
+  /// Readies `run` for elements that it must not change.
+  void pass_over(const Frozen& frozen) { ranges_ = detail::UpdateOfRanges(*program_, frozen); }
+  /// `numbers`: the scalars, by slot; `arrays`: places of the parameters, their gradient and the states; `frozen`: that of
+  /// `pass_over`, if it was called.
+  void run(const Cpu::Queue& queue, const Real* numbers, Real* const* arrays, const Frozen* frozen = nullptr) {
     detail::place_arrays_of_update(*program_, numbers, [&](std::int64_t which) { return arrays[which]; }, address_.data());
     StepArguments a;
     a.address = address_.data();
     a.batch = elements_;
-    detail::run_by_element(queue, *kernels_, a);
+    const auto run = [&](const StepArguments& how) { detail::run_by_element(queue, *kernels_, how); };
+    if (ranges_.possible()) ranges_.run(a, *frozen, run);
+    else run(a);
   }
 
  private:
@@ -52,6 +58,7 @@ class ElementwiseUpdate {
   const Cpu::Kernels* kernels_;
   std::vector<Scalar> scalars_;
   std::int64_t elements_;
+  detail::UpdateOfRanges ranges_;
   eager::Storage memory_;
   std::vector<void*> address_;
 };

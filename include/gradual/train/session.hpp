@@ -190,6 +190,13 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
     progress().check_in_place("averaged_parameters");
     return view_of(step_count() == 0 ? arena().parameters() : arena().state(average_state<Rule>));
   }
+  /// Returns state `index` of the optimizer, by position or name of the parameters: a view or a copy, as `parameters`. A rule's
+  /// states are counted as it declares them, an adapter's own after those of its inner rule. Errors: OptionError for one that
+  /// it does not have, or that has another shape than a parameter.
+  auto optimizer_state(int index) const {
+    core_.check_state(index);
+    return view_of(arena().state(index));
+  }
   /// Sets all parameters, one after another, even inside a window. Errors: DataError for another number of values; OptionError
   /// between the two evaluations of a window.
   void set_parameters(std::span<const Real> values) { core_.set_parameters(values); }

@@ -16,7 +16,8 @@ SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Progr
                                         const SessionOptions& options, bool counts_calls,
                                         const InitialState& initial_state)
     : tables_(&tables), programs_(programs), frozen_(options.freeze, tables.parameters),
-      needed_(tables.training, frozen_.parameters()), ranges_(tables, frozen_),
+      needed_(tables.training, frozen_.parameters()),
+      ranges_(tables.updates_by_element ? UpdateOfRanges(tables.update(), frozen_) : UpdateOfRanges()),
       plan_(tables, options, counts_calls, frozen_.elements()),
       places_(std::make_unique<void*[]>(place_count(tables))),
       offsets_(offset_count(tables)),

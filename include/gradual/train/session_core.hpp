@@ -51,6 +51,8 @@ class SessionCore {
   void restore(const Checkpoint& file, const char* optimizer);
   /// Errors: OptionError inside a window with a gradient that is known only once the window has ended.
   void check_accumulator() const;
+  /// Errors: OptionError for a state that the rule does not have, or whose shapes are not the parameters'.
+  void check_state(int index) const;
   double squares_of_gradient() const;
 
   Arena& arena() { return window_.arena(); }

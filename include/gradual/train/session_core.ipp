@@ -201,6 +201,18 @@ void SessionCore<Arena, Opaque>::check_accumulator() const {
 }
 
 template <class Arena, class Opaque>
+void SessionCore<Arena, Opaque>::check_state(int index) const {
+  const SessionTables& tables = arena().tables();
+  const int states = Opaque::exists ? 0 : tables.states;  // an opaque optimizer's is a copy of the gradient
+  if (index < 0 || index >= states)
+    throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
+  for (int p = 0; p < static_cast<int>(tables.parameters.size()); ++p)
+    if (!(tables.part_shape(2 + index, p) == tables.part_shape(0, p)))
+      throw OptionError("the optimizer's state " + std::to_string(index) + " has another shape than '" +
+                        tables.parameters[static_cast<std::size_t>(p)].name.string() + "'");
+}
+
+template <class Arena, class Opaque>
 double SessionCore<Arena, Opaque>::squares_of_gradient() const {
   const auto sums = arena().sums(false);
   return squares_of(arena().tables().parameters, arena().frozen(), std::span<const Sum>(sums), {}).all;

@@ -42,7 +42,7 @@ class SessionLayout {
 
   /// Returns the bytes by category. `gather`: samples are copied together from anywhere in a data set instead of being read in
   /// place, as every backend with its own memory does. `frozen`: number of parameter elements that an update must not change,
-  /// which are kept aside while it runs.
+  /// which are kept aside while it runs, unless it works by element.
   constexpr MemoryTable table(bool gather = false, std::int64_t frozen = 0) const {
     const SessionTables& of = *tables_;
     MemoryTable t;

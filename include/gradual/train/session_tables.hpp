@@ -247,7 +247,7 @@ class TablesOfSession {
     t.training_workspace = &Backend::template workspace_bytes<Training>;
     t.block_samples = find_block_samples();
     t.countable = countable_batch(training);
-    t.kept_for_each = most_kept_for_each(t);
+    t.kept_for_each = t.updates_by_element ? 0 : most_kept_for_each(t);  // such an update passes over what is frozen
     return t;
   }
 };

@@ -1,18 +1,18 @@
 #pragma once
 #include <memory>
 
+#include <gradual/autodiff/program_tables.hpp>
 #include <gradual/autodiff/step_arguments.hpp>
 #include <gradual/train/frozen.hpp>
-#include <gradual/train/session_tables.hpp>
 
 namespace gradual::detail {
 
 /// An elementwise update that runs only on elements that are not frozen.
 class UpdateOfRanges {
  public:
-  UpdateOfRanges(const SessionTables& tables, const Frozen& frozen) {
-    if (frozen.elements() == 0 || !tables.updates_by_element) return;
-    const ProgramTables& update = tables.update();
+  UpdateOfRanges() = default;
+  UpdateOfRanges(const ProgramTables& update, const Frozen& frozen) {
+    if (frozen.elements() == 0) return;
     const auto groups = static_cast<std::size_t>(update.group_count);
     numbers_ = std::make_unique<bool[]>(groups);
     rows_ = std::make_unique<bool[]>(groups);
