@@ -27,6 +27,20 @@ TEST(Explain, TellsWhatEachKernelComputesAndMoves) {
       "                       for each sample                                                      48        116         16\n");
 }
 
+/// Has no loss.
+struct Slope {
+  constexpr explicit Slope(Scope) {}
+  constexpr Var predict(Var x) const { return gradients(sum(tanh(x), {1}), {x})[0]; }
+};
+
+TEST(Explain, TellsWhatAPredictionComputes) {
+  EXPECT_EQ(
+      (explain_prediction<Compiled<Slope, Inputs<f32[3]>>>()),
+      "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
+      "     0  forward        tanh multiply subtract                                               9         24\n"
+      "                       for each sample                                                      9         24\n");
+}
+
 /// Declares its layers in a different order than it uses them.
 struct Reversed {
   nn::Linear last, first;
