@@ -33,6 +33,25 @@ TEST_F(InferenceOfClassifier, GivesTheSameBitsInAnyBatchAndAfterAFile) {
   EXPECT_EQ(tape.roots.size(), 1u);
 }
 
+/// Has no parameters.
+struct Cube {
+  constexpr explicit Cube(Scope) {}
+  constexpr Var predict(Var x) const { return x * x * x; }
+};
+
+TEST(Inference, OfANetWithoutParametersIsGivenNone) {
+  using Cubes = Inference<Compiled<Cube, Inputs<f32>>>;
+  const std::vector<float> x{-2, 0.5f, 3};
+  std::vector<float> one(3), many(3);
+  Cubes cube;
+  cube(x, one);
+  EXPECT_EQ(one, (std::vector<float>{-8, 0.125f, 27}));
+  Cubes(256, 2)(x, many);
+  EXPECT_EQ(many, one);
+  EXPECT_EQ(error_of<OptionError>([] { Cubes(1, 0); }).empty(), false);
+  EXPECT_FALSE((std::is_constructible_v<Inference<ClassifierNet>, int>));
+}
+
 TEST_F(InferenceOfClassifier, CopiesShareWeightsAndRunInThreads) {
   const Inference<ClassifierNet> classify(trainer.parameters().values());
   std::vector<float> a(500), b(500);

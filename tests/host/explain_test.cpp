@@ -27,6 +27,20 @@ TEST(Explain, TellsWhatEachKernelComputesAndMoves) {
       "                       for each sample                                                      48        116         16\n");
 }
 
+/// Has no loss.
+struct Slope {
+  constexpr explicit Slope(Scope) {}
+  constexpr Var predict(Var x) const { return gradients(sum(tanh(x), {1}), {x})[0]; }
+};
+
+TEST(Explain, TellsWhatAPredictionComputes) {
+  EXPECT_EQ(
+      (explain_prediction<Compiled<Slope, Inputs<f32[3]>>>()),
+      "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
+      "     0  forward        tanh multiply subtract                                                9         24\n"
+      "                       for each sample                                                       9         24\n");
+}
+
 /// Declares its layers in a different order than it uses them.
 struct Reversed {
   nn::Linear last, first;
@@ -62,10 +76,9 @@ TEST(Explain, SlicesMoveTheirOwnBytesAndAreAddedTogether) {
       "kernel  phase          computes                                        layer              FLOP      bytes      saved\n"
       "     0  forward        multiply                                        scale                12         96\n"
       "     1  forward        slice tanh slice multiply tanh +6               scale                21         88         72\n"
-      "     2  backward       constant                                                                         4\n"
-      "     3  backward       multiply multiply multiply subtract multiply +  scale                45        124\n"
-      "     4  backward       add add add multiply batch_sum                  scale                60         96\n"
-      "                       for each sample                                                     138        408         72\n");
+      "     2  backward       multiply subtract multiply multiply multiply +  scale                39        108\n"
+      "     3  backward       add add add multiply batch_sum                  scale                60         96\n"
+      "                       for each sample                                                     132        388         72\n");
 }
 
 /// One operand per statement: compilers order the operands of an expression differently.

@@ -40,6 +40,15 @@ TEST(Gradients, ByAViewThatWasPassedByAreRefused) {
   EXPECT_TRUE(is<Constant>(gradients(select(second, 1, 0) * convert(argmax(x), DType::f32), {first})[0].node()));
 }
 
+TEST(Gradients, ByAConstantAreRefused) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({2}), DType::f32), step = constant_like(slice(x, 1, 0, 1), 0);
+  expect_error("gradients: value 0, float[batch, 1], is a constant, of which broadcasting makes another: differentiate with "
+               "respect to stop_gradient(constant), and compute from that", [&] { gradients(sin(x + step * x), {step}); });
+  const Var along = stop_gradient(step);
+  EXPECT_FALSE(is<Constant>(gradients(sin(x + along * x), {along})[0].node()));
+}
+
 TEST(Gradients, InsideAModelAreOfSamplesBySamples) {
   Tape tape;
   const nn::Linear layer(Scope(tape.parameters) / "hidden", 3, 1), unused(Scope(tape.parameters) / "unused", 3, 1);
@@ -52,12 +61,12 @@ TEST(Gradients, InsideAModelAreOfSamplesBySamples) {
   expect_error("matmul: contracting the sample axis of [3, batch] and [batch, 3] couples the samples of a batch",
                [&] { matmul(transpose(x, {1, 0}), x); });  // also after a derivative
   expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
-               "only at its end (in layer 'hidden')", [&] { gradients(y, {layer.weight().on(x)}); });
+               "only at its end (in layer 'hidden'): broadcast it, and differentiate by each sample's copy", [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
   const Var weight = layer.weight().on(x), squares = sum(square(weight), {0, 1});
   EXPECT_TRUE(is<Constant>(gradients(squares, {unused.weight().on(x)})[0].node()));
   expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
-               "only at its end (in layer 'hidden')", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
+               "only at its end (in layer 'hidden'): broadcast it, and differentiate by each sample's copy", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
   expect_error("hessian_vector: vector 0 depends on parameters or on a variable of differentiation (after layer 'hidden'): "
                "stop_gradient makes it a constant; jvp of gradients allows such vectors",
                [&] { hessian_vector(sum(x * x * x, {1}), {x}, {broadcast(layer.bias().on(x), x.shape())}); });

@@ -59,6 +59,16 @@ TEST_F(Simplify, ReshapesOfReshapesAreReshapesOfTheFirst) {
   EXPECT_EQ(size, 2);
 }
 
+TEST_F(Simplify, ConstantsInAnotherShapeAreConstants) {  // which need no memory, and are identities of a product
+  const Var m = input(tape, Shape::per_sample({4, 3}), DType::f32), one = constant_like(select(m, 2, 0), 1);
+  const Var column = reshape(one, Shape::per_sample({4, 1})), far = stop_gradient(constant_like(column, 0));
+  const auto [nodes, size] =
+      simplified({m, m * broadcast(column, m.shape()), m + broadcast(far, m.shape()), m + constant_like(m, 0)});
+  EXPECT_EQ(nodes[1], nodes[0]);
+  EXPECT_EQ(nodes[2], nodes[3]);
+  EXPECT_EQ(size, 1 + 2);
+}
+
 TEST_F(Simplify, TransposedRepetitionsAreRepetitionsAlongOtherAxes) {
   const auto turned = [&](Var v, const Shape& to, Axes permutation) {
     tape.roots = {{Role::value, 0, transpose(broadcast(v, to), permutation).id}};

@@ -134,4 +134,10 @@ std::string explain() {
   return text;
 }
 
+/// Does the same for what an `Inference` runs: of a net whose model has no `loss`, or of a `Drawing`, too.
+template <class Net>
+std::string explain_prediction() {
+  return detail::Explainer<typename Net::Prediction>::text();
+}
+
 }  // namespace gradual

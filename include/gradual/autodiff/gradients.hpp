@@ -39,6 +39,12 @@ constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
                                 "with respect to that, and slice the derivative", {v});
       return false;
     }
+    if (v.node().op->kind == Kind::constant) {
+      y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
+                             << ", is a constant, of which broadcasting makes another: differentiate with respect to "
+                                "stop_gradient(constant), and compute from that", {v});
+      return false;
+    }
     if (v.id > y.id && v.node().op->kind != Kind::input) {  // parameters and samples may be recorded after y
       y.tape->fail(Message() << "gradients: value " << static_cast<int>(i) << ", " << name_of(v.dtype()) << v.shape()
                              << ", was computed after the differentiated value, which does not depend on it", {v});
@@ -47,7 +53,8 @@ constexpr bool can_differentiate(Var y, const std::vector<Var>& of) {
     const bool summed = !v.shape().batched() && y.shape().batched();
     if (!summed || y.tape->executor != nullptr) continue;
     y.tape->fail(Message() << "gradients: those of samples with respect to a value without samples, " << v.shape()
-                           << ", are sums over the window, known only at its end", {v});
+                           << ", are sums over the window, known only at its end"
+                           << y.tape->in_layer({v}).view() << ": broadcast it, and differentiate by each sample's copy");
     return false;
   }
   return !of.empty();
@@ -102,8 +109,8 @@ constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b
 /// Returns the vector-Jacobian product: the adjoints of the values `of`, in their order, given y's adjoint `cotangent`, in y's
 /// shape; zeros for values that y does not depend on. They are ordinary values and can be differentiated again.
 /// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type; for an empty `of`; for one
-/// of `of` that was computed after y; for one that is a view (such as a slice) of a value from which y was computed without
-/// that view; and, in a compiled model, for the derivative of a value of samples with respect to one without: that is a sum
+/// of `of` that was computed after y; for a constant; for one that is a view (such as a slice) of a value from which y was
+/// computed without that view; and, in a compiled model, for the derivative of a value of samples with respect to one without: that is a sum
 /// over the window, which is known only at its end.
 constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
   std::vector<Var> result(of.size());

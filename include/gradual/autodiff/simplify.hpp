@@ -30,6 +30,16 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   return -1;
 }
 
+/// Turns a constant in another shape into a constant of that shape, which needs no memory.
+constexpr void reshape_constant(const Tape& tape, Node& node) {
+  if (node.op->kind != Kind::reshape && !is<Broadcast>(node)) return;
+  if (const Node& number = tape[node.in[0]]; is<Constant>(number)) {
+    const Shape shape = node.shape;
+    node = number;
+    node.shape = shape;
+  }
+}
+
 /// Turns a transposed broadcast into a broadcast along other axes if the operand's axes keep their order: loops read that from
 /// the operand's own memory, while the operand of a view of a view must be stored.
 constexpr void repeat_along_others(Tape& tape, Node& node) {
@@ -89,8 +99,8 @@ constexpr void drop_unwanted(Tape& tape) {
 
 }  // namespace detail
 
-/// Removes unused nodes, repeated computations, identities that keep every bit (x·1, x/1) and transposes of broadcasts; keeps
-/// no mask of indices for backward, whose loops compute it again.
+/// Removes unused nodes, repeated computations, identities that keep every bit (x·1, x/1), transposes of broadcasts and
+/// reshapes of constants; keeps no mask of indices for backward, whose loops compute it again.
 /// Roots are kept; the order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr Tape simplify(const Tape& from) {
@@ -119,6 +129,7 @@ constexpr Tape simplify(const Tape& from) {
       }
       node.in[k] = own < 0 ? in : own;
     }
+    detail::reshape_constant(result, node);
     detail::repeat_along_others(result, node);
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);

@@ -34,6 +34,10 @@ class Inference<Net, Inputs<T...>> {
   /// Takes the parameters from a file's tensors by name. Errors: FileError naming what is missing, has another shape or is NaN.
   explicit Inference(const Checkpoint& file, std::int64_t batch = 1, int threads = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch, threads) {}
+  /// For a net without parameters, such as one that only differentiates. Errors: as above.
+  explicit Inference(std::int64_t batch = 1, int threads = 1)
+    requires(Net::parameter_count == 0)
+      : Inference(std::span<const Real>(), batch, threads) {}
 
   /// Errors: NumericsError, since the copy's threads get the modes of the thread that makes it; MemoryError.
   Inference(const Inference& other) : core_((check_numerics(), other.core_)) {}
