@@ -61,12 +61,14 @@ TEST(Gradients, InsideAModelAreOfSamplesBySamples) {
   expect_error("matmul: contracting the sample axis of [3, batch] and [batch, 3] couples the samples of a batch",
                [&] { matmul(transpose(x, {1, 0}), x); });  // also after a derivative
   expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
-               "only at its end (in layer 'hidden'): broadcast it, and differentiate by each sample's copy", [&] { gradients(y, {layer.weight().on(x)}); });
+               "only at its end (in layer 'hidden'): broadcast it, and differentiate by each sample's copy",
+               [&] { gradients(y, {layer.weight().on(x)}); });
   EXPECT_EQ(gradients(sum(square(layer.weight().on(x)), {0, 1}), {layer.weight().on(x)})[0].shape(), (Shape{3, 1}));
   const Var weight = layer.weight().on(x), squares = sum(square(weight), {0, 1});
   EXPECT_TRUE(is<Constant>(gradients(squares, {unused.weight().on(x)})[0].node()));
   expect_error("gradients: those of samples with respect to a value without samples, [3, 1], are sums over the window, known "
-               "only at its end (in layer 'hidden'): broadcast it, and differentiate by each sample's copy", [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
+               "only at its end (in layer 'hidden'): broadcast it, and differentiate by each sample's copy",
+               [&] { hessian_vector(y, {weight}, {constant_like(weight, 1)}); });
   expect_error("hessian_vector: vector 0 depends on parameters or on a variable of differentiation (after layer 'hidden'): "
                "stop_gradient makes it a constant; jvp of gradients allows such vectors",
                [&] { hessian_vector(sum(x * x * x, {1}), {x}, {broadcast(layer.bias().on(x), x.shape())}); });

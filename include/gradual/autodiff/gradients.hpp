@@ -109,9 +109,9 @@ constexpr Var inner_product(const std::vector<Var>& a, const std::vector<Var>& b
 /// Returns the vector-Jacobian product: the adjoints of the values `of`, in their order, given y's adjoint `cotangent`, in y's
 /// shape; zeros for values that y does not depend on. They are ordinary values and can be differentiated again.
 /// Errors: TapeError for a Var of another tape; ShapeError for a cotangent of another shape or type; for an empty `of`; for one
-/// of `of` that was computed after y; for a constant; for one that is a view (such as a slice) of a value from which y was
-/// computed without that view; and, in a compiled model, for the derivative of a value of samples with respect to one without: that is a sum
-/// over the window, which is known only at its end.
+/// of `of` that is a constant or was computed after y; for one that is a view (such as a slice) of a value from which y was
+/// computed without that view; and, in a compiled model, for the derivative of a value of samples with respect to one without:
+/// that is a sum over the window, which is known only at its end.
 constexpr std::vector<Var> vjp(Var y, const std::vector<Var>& of, Var cotangent) {
   std::vector<Var> result(of.size());
   if (!detail::given("vjp", {y, cotangent})) return result;
