@@ -136,7 +136,7 @@ std::array<double, n> least_squares(std::array<double, n> p, auto... data) {
     model(data..., rows);
     double sum = 0;
     for (std::size_t i = 0; i < rows.size(); i += 1 + n) sum += rows[i] * rows[i];
-    damping *= sum < least ? 0.1 : 10;
+    damping = std::max(1e-12, damping * (sum < least ? 0.1 : 10));
     if (sum < least) {
       least = sum, p = next, a = {}, b = {};
       for (const double* row = rows.data(); row < rows.data() + rows.size(); row += 1 + n)

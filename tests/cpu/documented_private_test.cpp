@@ -166,9 +166,11 @@ TEST(DocumentedPrivate, NoiseHasItsDeviationAndBelongsToTheStep) {
 TEST(DocumentedPrivate, NetsLearnThroughTheNoise) {
   const Points points(2000, 1), later(500, 2);
   std::random_device secret;
+  const std::uint64_t seed = (std::uint64_t{secret()} << 32) + secret();
+  SCOPED_TRACE(seed);
   constexpr double noise = 8;
   Trainer trainer(PrivateNet{}, AddNoise{Adam{.learning_rate = 2e-2f}, noise * Private::most},
-                  {.global_batch = 500, .seed = (std::uint64_t{secret()} << 32) + secret(), .tail = Tail::drop});
+                  {.global_batch = 500, .seed = seed, .tail = Tail::drop});
   const Dataset train(points.x, points.y), test(later.x, later.y);
   trainer.fit(train, {.epochs = 20, .progress = Progress::never});
   const double spent = epsilon(noise, trainer.epoch(), 1e-5);
@@ -234,8 +236,10 @@ TEST_F(DocumentedClients, WhoSendSumsOfABlockMakeTheStepOfOneSession) {
 
 TEST_F(DocumentedClients, AreHiddenByNoiseOnTheirMean) {
   constexpr double most = 0.3, noise = 0.2;
+  constexpr std::uint64_t seed = 7;
   Session client(PlainNet{}, Sgd{.learning_rate = 0.1}, {.global_batch = 16});
-  Session server(PlainNet{}, Accumulate{AddNoise{Sgd{.learning_rate = 1}, noise * most}}.in<double>(), {.global_batch = 1});
+  Session server(PlainNet{}, Accumulate{AddNoise{Sgd{.learning_rate = 1}, noise * most}}.in<double>(),
+                 {.global_batch = 1, .seed = seed});  // a secret one, too
   for (int round = 0; round < 20; ++round) {
     std::vector<double> sum(PlainNet::parameter_elements);
     for (const auto& [x, y] : phones) {

@@ -1,6 +1,7 @@
 // A trained net: shown while it trains, evaluated, saved, loaded and run forward only.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -48,7 +49,10 @@ TEST(Inference, OfANetWithoutParametersIsGivenNone) {
   EXPECT_EQ(one, (std::vector<float>{-8, 0.125f, 27}));
   Cubes(256, 2)(x, many);
   EXPECT_EQ(many, one);
-  EXPECT_EQ(error_of<OptionError>([] { Cubes(1, 0); }).empty(), false);
+  EXPECT_EQ(error_of<OptionError>([] { Cubes(1, 0); }), "Inference: 0 threads; 1 to 1024 are possible");
+  std::array<Cubes, 2> several{};
+  several[1](x, many);
+  EXPECT_EQ(many, one);
   EXPECT_FALSE((std::is_constructible_v<Inference<ClassifierNet>, int>));
 }
 

@@ -59,7 +59,7 @@ TEST_F(Simplify, ReshapesOfReshapesAreReshapesOfTheFirst) {
   EXPECT_EQ(size, 2);
 }
 
-TEST_F(Simplify, ConstantsInAnotherShapeAreConstants) {  // which need no memory, and are identities of a product
+TEST_F(Simplify, ViewsOfConstantsAreConstants) {  // which need no memory, and are identities of a product
   const Var m = input(tape, Shape::per_sample({4, 3}), DType::f32), one = constant_like(select(m, 2, 0), 1);
   const Var column = reshape(one, Shape::per_sample({4, 1})), far = stop_gradient(constant_like(column, 0));
   const auto [nodes, size] =
@@ -67,6 +67,12 @@ TEST_F(Simplify, ConstantsInAnotherShapeAreConstants) {  // which need no memory
   EXPECT_EQ(nodes[1], nodes[0]);
   EXPECT_EQ(nodes[2], nodes[3]);
   EXPECT_EQ(size, 1 + 2);
+
+  const Var all = broadcast(column, m.shape());
+  tape.roots = {{Role::value, 0, transpose(all, {0, 2, 1}).id}, {Role::value, 1, slice(all, 1, 2, 1).id}};
+  const Tape result = simplify(tape);
+  EXPECT_EQ(result.size(), 2);
+  for (const Root& root : result.roots) EXPECT_TRUE(is<Constant>(result[root.node]));
 }
 
 TEST_F(Simplify, TransposedRepetitionsAreRepetitionsAlongOtherAxes) {

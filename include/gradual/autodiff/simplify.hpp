@@ -30,9 +30,9 @@ constexpr int identity_of(const Tape& tape, const Node& node) {
   return -1;
 }
 
-/// Turns a constant in another shape into a constant of that shape, which needs no memory.
-constexpr void reshape_constant(const Tape& tape, Node& node) {
-  if (node.op->kind != Kind::reshape && !is<Broadcast>(node)) return;
+/// Turns a view of a constant into a constant of its shape, which needs no memory.
+constexpr void replace_view_of_constant(const Tape& tape, Node& node) {
+  if (!is_view(node)) return;
   if (const Node& number = tape[node.in[0]]; is<Constant>(number)) {
     const Shape shape = node.shape;
     node = number;
@@ -100,7 +100,7 @@ constexpr void drop_unwanted(Tape& tape) {
 }  // namespace detail
 
 /// Removes unused nodes, repeated computations, identities that keep every bit (x·1, x/1), transposes of broadcasts and
-/// reshapes of constants; keeps no mask of indices for backward, whose loops compute it again.
+/// views of constants; keeps no mask of indices for backward, whose loops compute it again.
 /// Roots are kept; the order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr Tape simplify(const Tape& from) {
@@ -129,7 +129,7 @@ constexpr Tape simplify(const Tape& from) {
       }
       node.in[k] = own < 0 ? in : own;
     }
-    detail::reshape_constant(result, node);
+    detail::replace_view_of_constant(result, node);
     detail::repeat_along_others(result, node);
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);

@@ -192,8 +192,9 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   }
   /// Returns state `index` of the optimizer, by position or name of the parameters: a view or a copy, as `parameters`. A rule's
   /// states are counted as it declares them, an adapter's own after those of its inner rule. Errors: OptionError for one that
-  /// it does not have, or that has another shape than a parameter.
+  /// it does not have, or that has another shape than a parameter; between the two evaluations of a window.
   auto optimizer_state(int index) const {
+    progress().check_in_place("optimizer_state");
     core_.check_state(index);
     return view_of(arena().state(index));
   }
