@@ -5,8 +5,8 @@ if [[ " $* " == *" --help "* ]]; then
 fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Compilers that run at once: one per core, but at most one per 3.5 GiB of memory.
-jobs=$(awk -v cores="$(nproc)" '/^MemTotal/ { most = int($2 / 3.5 / 2^20); print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo)
+# Compilers that run at once: one per core, but at most one per 4.5 GiB of memory. The largest sources of tests take 5.
+jobs=$(awk -v cores="$(nproc)" '/^MemTotal/ { most = int($2 / 4.5 / 2^20); print most < 1 ? 1 : most < cores ? most : cores }' /proc/meminfo)
 readonly jobs
 
 # has package: whether it is there, however it was installed.
