@@ -249,6 +249,8 @@ TEST(SecondEvaluation, ParametersAreNotReplacedOrHandedOutBefore) {
             "parameters: the parameters are displaced until the window is given again");
   EXPECT_EQ(error_of<OptionError>([&] { session.averaged_parameters(); }),
             "averaged_parameters: the parameters are displaced until the window is given again");
+  EXPECT_EQ(error_of<OptionError>([&] { session.optimizer_state(0); }),
+            "optimizer_state: the parameters are displaced until the window is given again");
   EXPECT_EQ(bytes_of(session), before);
 }
 
