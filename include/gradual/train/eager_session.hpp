@@ -188,7 +188,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// Returns state `index` of the optimizer, one parameter after another. Errors: OptionError for one that it does not have.
   std::span<const Real> optimizer_state(int index) const {
     if (constexpr int states = detail::EagerArrays<Rule, Real>::states; index < 0 || index >= states)
-      throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
+      detail::refuse_state(index, states);
     return core_.arrays().on_host(2 + index);
   }
   /// Returns the parameters' average kept by an `Ema` in the optimizer, one parameter after another; before the first step the

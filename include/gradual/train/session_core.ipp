@@ -204,8 +204,7 @@ template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::check_state(int index) const {
   const SessionTables& tables = arena().tables();
   const int states = Opaque::exists ? 0 : tables.states;  // an opaque optimizer's is a copy of the gradient
-  if (index < 0 || index >= states)
-    throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
+  if (index < 0 || index >= states) refuse_state(index, states);
   for (int p = 0; p < static_cast<int>(tables.parameters.size()); ++p)
     if (!(tables.part_shape(2 + index, p) == tables.part_shape(0, p)))
       throw OptionError("the optimizer's state " + std::to_string(index) + " has another shape than '" +

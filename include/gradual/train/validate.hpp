@@ -24,6 +24,8 @@ namespace detail {
 /// Refuses `given` values where one is needed for each of a net's parameters.
 [[noreturn, gnu::cold]] void refuse_parameters(const char* by, std::int64_t parameters, std::size_t given);
 [[noreturn, gnu::cold]] void refuse_gradients(std::int64_t parameters, std::size_t given, double weight);
+/// Refuses a state that an optimizer with so many does not have.
+[[noreturn, gnu::cold]] void refuse_state(int index, int states);
 
 /// As `math::all_finite`, but with several threads for data that a GPU consumes faster than one thread can check them.
 template <class T>

@@ -45,6 +45,10 @@ GRADUAL_ONCE void refuse_parameters(const char* by, std::int64_t parameters, std
                   std::to_string(given));
 }
 
+GRADUAL_ONCE void refuse_state(int index, int states) {
+  throw OptionError("the optimizer's state " + std::to_string(index) + " of " + std::to_string(states));
+}
+
 GRADUAL_ONCE void refuse_gradients(std::int64_t parameters, std::size_t given, double weight) {
   throw DataError("apply: the net has " + std::to_string(parameters) + " parameters, got " + std::to_string(given) +
                   " gradients of weight " + brief_text(weight) + ", which must be positive");
