@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <random>
 #include <span>
 
 #include <gradual/autodiff/print.hpp>
 #include <gradual/gradual.hpp>
 
+#include "../drawn_seeds.hpp"
 #include "random_graph_on_paper.hpp"
 
 namespace random_graph {
@@ -183,23 +182,19 @@ TEST(Iota, AlongTheSamplesIsRefused) {
 }
 
 TEST(RandomAccumulation, HasTheBitsOfOneLargeBatch) {
-  constexpr std::uint64_t corpus = 50, fresh = 250;
-  const char* given = std::getenv("GRADUAL_SEED");
-  std::random_device device;
-  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
-  std::printf("swept: %d random losses of the corpus, %d from seed %llu on\n", static_cast<int>(corpus),
-              static_cast<int>(fresh), static_cast<unsigned long long>(first));
+  constexpr int corpus = 50, fresh = 250;
   const OpTable table = every_step();
   int finite = 0;
-  for (std::uint64_t i = 0; i < corpus + fresh && !HasFailure(); ++i) {
-    const RandomGraph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, 20), table);
+  for (const std::uint64_t seed : drawn_seeds("losses", corpus, fresh)) {
+    if (HasFailure()) break;
+    const RandomGraph graph = admissible(draw_graph(seed, 20), table);
     const std::string wrong = check(graph, table, finite);
     if (wrong.empty()) continue;
     const RandomGraph small = shrunk(graph, table, [&](const RandomGraph& g) { return !check(g, table, finite).empty(); });
     ADD_FAILURE() << wrong << "\n" << describe(small, table) << check(small, table, finite);
   }
   std::printf("%d graphs with gradients that are finite at all samples\n", finite);
-  EXPECT_GE(finite, static_cast<int>(corpus + fresh) / 2);
+  EXPECT_GE(finite, (corpus + fresh) / 2);
 }
 
 }  // namespace

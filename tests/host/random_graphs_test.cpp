@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <optional>
-#include <random>
 #include <set>
 
 #include <gradual/check/eager_bits.hpp>
 
+#include "../drawn_seeds.hpp"
 #include "random_graph_eagerly.hpp"
 #include "random_graph_slope.hpp"
 
@@ -120,17 +119,12 @@ std::string check(const RandomGraph& graph, const OpTable& table, Statistics& st
 constexpr int steps = 34;  // not all of which fit
 
 TEST(RandomGraphs, HaveTheDerivativesOfDifferencesAndTheBitsOfTheReference) {
-  constexpr std::uint64_t corpus = 200, fresh = 1000;
-  const char* given = std::getenv("GRADUAL_SEED");
-  std::random_device device;
-  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{device()} << 20;
-  std::printf("swept: %d random graphs of the corpus, %d from seed %llu on\n", static_cast<int>(corpus),
-              static_cast<int>(fresh), static_cast<unsigned long long>(first));
   const OpTable table = every_step();
   Statistics statistics;
   int failures = 0;
-  for (std::uint64_t i = 0; i < corpus + fresh && failures < 3; ++i) {
-    const RandomGraph graph = admissible(draw_graph(i < corpus ? i : first + i - corpus, steps), table);
+  for (const std::uint64_t seed : drawn_seeds("graphs", 200, 1000)) {
+    if (failures == 3) break;
+    const RandomGraph graph = admissible(draw_graph(seed, steps), table);
     const std::string wrong = check(graph, table, statistics);
     if (wrong.empty()) continue;
     const RandomGraph small = shrunk(graph, table, [&](const RandomGraph& g) { return !check(g, table, statistics).empty(); });
