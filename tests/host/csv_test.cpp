@@ -278,6 +278,7 @@ TEST(Csv, NumbersBelowAllOthersAreZero) {
 
 TEST(Csv, WhatDoesNotPrintIsNoPartOfAnError) {
   EXPECT_TRUE(error_of(std::string("1,\0x\n", 5)).starts_with("t.csv, line 1, column 2: '?x' is not a finite number"));
+  EXPECT_TRUE(error_of("1,\x7fx\n").starts_with("t.csv, line 1, column 2: '?x' is not a finite number"));
   EXPECT_TRUE(error_of("1\r2\n").starts_with("t.csv, line 1, column 1: '1?2' is not a finite number"));
 }
 
