@@ -324,6 +324,11 @@ TEST(Inferences, TakeWhatPredictTakes) {
   for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(out[i], expected.values<float>()[i]) << i;
   EXPECT_EQ(error_of<DataError>([&] { predict(categories, std::span(x).first(76), out); }),
             "input 1 holds 19 samples (76 values), input 0 holds 20 (20 values, 1 for each)");
+  for (const std::size_t other : {38u, 42u}) {
+    std::vector<float> of_another_size(other);
+    EXPECT_EQ(error_of<DataError>([&] { predict(categories, x, of_another_size); }),
+              "inference: 20 samples need 40 outputs, got " + std::to_string(other));
+  }
   const std::vector<std::int32_t> outside(20, 5);
   EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }),
             "input 0, sample 0: index 5 is outside the table's 5 rows 0 to 4");
