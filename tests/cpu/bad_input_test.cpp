@@ -69,6 +69,12 @@ TEST(BadOptions, SizesThatCannotBe) {
   const Classifier net(parameters.root());
   EXPECT_THROW(Session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 9}), OptionError);
   EXPECT_THROW(Session(ClassifierNet{}, Accumulate{Sgd{}, -1}, {.global_batch = 8}), OptionError);
+  const auto refused = [](const SessionOptions& options) {
+    return error_of<OptionError>([&] { Session(ClassifierNet{}, Accumulate{Sgd{}}, options); });
+  };
+  EXPECT_EQ(refused({.global_batch = 8, .memory_budget = -1}), "Session: a budget of -1 bytes");
+  EXPECT_EQ(refused({.global_batch = 8, .reduction = Reduction::sum, .noise_batch = 2}),
+            "Session: gradient noise is measured of means: a noise_batch needs Reduction::mean");
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 0}), OptionError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .memory_budget = 100}), MemoryError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 8, .memory_budget = 100}),

@@ -145,6 +145,8 @@ TEST(ConfusionMatrices, RefuseWhatDoesNotFit) {
             "and add(label, score > 0)");
   EXPECT_EQ(refused({0, 3}), "ConfusionMatrix: class 3 of 3, from 0");
   EXPECT_EQ(refused({-1, 2}), "ConfusionMatrix: class -1 of 3, from 0");
+  EXPECT_EQ(error_of<DataError>([] { ConfusionMatrix(std::vector<float>(), std::vector<std::int32_t>{0}); }),
+            "ConfusionMatrix: 0 scores do not make a row for each of 1 labels");
   EXPECT_EQ(error_of<OptionError>([] { ConfusionMatrix(0); }), "ConfusionMatrix: 0 classes");
   EXPECT_EQ(error_of<OptionError>([] { ConfusionMatrix(std::int64_t{1} << 32); }), "ConfusionMatrix: 4294967296 classes");
 }
@@ -185,6 +187,8 @@ TEST(RocAuc, WeighsPairsByBothOfTheirSamples) {
   const std::vector<int> four{1, 2, 3, 4}, odd{1, 0, 1, 0};
   EXPECT_DOUBLE_EQ(roc_auc(four, odd, std::vector<double>{3e-300, 1e300, 1e-300, 3e300}), 0.0625);
   EXPECT_DOUBLE_EQ(roc_auc(four, odd, std::vector<double>{1e200, 1e-200, 1e200, 0}), 0.5);
+  for (const double unit : {1e300, 1e-300})  // products of two would be infinite, and 0
+    EXPECT_DOUBLE_EQ(roc_auc(four, odd, std::vector<double>{3 * unit, unit, unit, 3 * unit}), 0.0625);
 }
 
 TEST(RocAuc, OfOneClassIsNoNumber) {
@@ -234,8 +238,8 @@ TEST(AveragePrecision, IsTheMeanPrecisionOverPositives) {
   EXPECT_GT(std::ranges::count(label, 1), 5);
   EXPECT_NEAR(average_precision(scores, label), expected([](std::size_t) { return 1.0; }), 1e-14);
   EXPECT_NEAR(average_precision(scores, label, weights), expected([&](std::size_t i) { return weights[i]; }), 1e-14);
-  for (double& weight : weights) weight *= 1e307;
-  EXPECT_NEAR(average_precision(scores, label, weights), expected([&](std::size_t i) { return weights[i] / 1e307; }), 1e-14);
+  for (double& weight : weights) weight *= 5e307;  // two are more than the largest number
+  EXPECT_NEAR(average_precision(scores, label, weights), expected([&](std::size_t i) { return weights[i] / 5e307; }), 1e-14);
 }
 
 TEST(AveragePrecision, OfAScoreThatTellsNothingIsTheShareOfPositives) {

@@ -221,6 +221,9 @@ TEST(EagerState, IsKeptInAFileAndRefusedWhereItDoesNotFit) {
     lacking.tensors.erase(name);
     EXPECT_THROW(run.session.restore(lacking), FileError) << name;
   }
+  Checkpoint measured = state;  // more than any loss has metrics
+  for (int i = 0; i < 40; ++i) measured.notes.at("window") += " 1";
+  EXPECT_THROW(run.session.restore(measured), FileError);
   for (const auto& [name, note] : state.notes) {
     Checkpoint lacking = state;
     lacking.notes.erase(name);

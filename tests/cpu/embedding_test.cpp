@@ -129,6 +129,17 @@ TEST(PaddedEmbedding, IsReadLikeAnyOtherRow) {
   EXPECT_NE(of_scores[3 * 6], 0) << "as an output layer it learns";
 }
 
+TEST(PaddedEmbedding, MayHaveItsPaddingInTheFirstRow) {
+  Parameters parameters(Device::cpu());
+  const nn::Embedding table(parameters.root() / "table", 3, 2, {.padding_idx = 0});
+  parameters.initialize(1);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(parameters[0].values[i] == 0, i < 2) << i;
+  EagerTape tape(parameters, 1);
+  const std::vector<std::int32_t> sentence = {0, 1, 0};
+  const Tensor of_words = value(gradients(sum(table(tape.input(sentence, {3})), {1, 2}), {parameter(tape, 0)})[0]);
+  for (std::int64_t r = 0; r < 3; ++r) EXPECT_EQ(of_words[r * 2], r == 1) << r;
+}
+
 TEST(PaddedEmbedding, SplitsEagerAndCompiledGiveEqualBits) {
   const std::vector<float> whole = train_compiled<PaddedNet>({60}, 1, tokens);
   EXPECT_EQ(whole, train_compiled<PaddedNet>({7, 1, 30, 22}, 1, tokens));

@@ -300,8 +300,10 @@ TEST_F(InferenceOfClassifier, ShowsProgressWhereAskedAndNoneInAFile) {
 struct TwoInputs {
   nn::Embedding table;
   nn::Linear output;
-  constexpr explicit TwoInputs(Scope s) : table(s / "table", 5, 3), output(s / "output", 7, 2) {}
-  constexpr Var predict(Var category, Var x) const { return output(concat({table(category), x})); }
+  Parameter scale;  // whose exponential is computed once for all samples
+  constexpr explicit TwoInputs(Scope s)
+      : table(s / "table", 5, 3), output(s / "output", 7, 2), scale(s.parameter("scale", Shape{2}, init::constant(0.5))) {}
+  constexpr Var predict(Var category, Var x) const { return output(concat({table(category), x})) * exp(scale.on(x)); }
   constexpr Loss loss(Var category, Var x, Var y) const { return {mse(predict(category, x), y)}; }
 };
 
@@ -322,8 +324,19 @@ TEST(Inferences, TakeWhatPredictTakes) {
   const Var category = tape.input(categories), numbers_beside = tape.input(x, {4});
   const Tensor expected = value(net.predict(category, numbers_beside));
   for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(out[i], expected.values<float>()[i]) << i;
+  const std::vector<float> others(Net::parameter_elements, 0.25f);
+  predict.set_parameters(others);
+  predict(categories, x, out);
+  std::vector<float> anew(40);
+  Inference<Net>(others, 8)(categories, x, anew);
+  EXPECT_EQ(out, anew);
   EXPECT_EQ(error_of<DataError>([&] { predict(categories, std::span(x).first(76), out); }),
             "input 1 holds 19 samples (76 values), input 0 holds 20 (20 values, 1 for each)");
+  for (const std::size_t other : {38u, 42u}) {
+    std::vector<float> of_another_size(other);
+    EXPECT_EQ(error_of<DataError>([&] { predict(categories, x, of_another_size); }),
+              "inference: 20 samples need 40 outputs, got " + std::to_string(other));
+  }
   const std::vector<std::int32_t> outside(20, 5);
   EXPECT_EQ(error_of<DataError>([&] { predict(outside, x, out); }),
             "input 0, sample 0: index 5 is outside the table's 5 rows 0 to 4");

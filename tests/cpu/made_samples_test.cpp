@@ -212,8 +212,10 @@ TEST_F(MadeSamples, LeaveTheRestOfAnEpochToTheNextFitWhereTheirFunctionThrows) {
 
 TEST_F(MadeSamples, AreRefusedWhereTheyDoNotFit) {
   Trainer trainer(DroppedNet{}, optimizer, {.global_batch = 32});
-  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Data::made(9, {8, 1}, [](auto...) {})); }),
-            "the data set makes 8 values of input 0 for each sample, but the net takes 9");
+  const Data narrow = Data::made(9, {8, 1}, [](auto...) {});
+  const char* const text = "the data set makes 8 values of input 0 for each sample, but the net takes 9";
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(narrow); }), text);
+  EXPECT_EQ(error_of<DataError>([&] { trainer.losses(narrow); }), text);
   EXPECT_EQ(error_of<OptionError>([&] { made.apply([](auto...) {}); }),
             "a data set whose samples are made has no spans: give it to a trainer");
   EXPECT_EQ(error_of<OptionError>([&] { made.batches(8); }),
@@ -245,6 +247,7 @@ TEST_F(MadeSamples, AreNotMadeWhereTheyDoNotFit) {
   EXPECT_EQ(error_of_making(made, {0, samples}, 18), "make: sample 150 of 150");
   EXPECT_EQ(error_of_making(made.subset(100, 50), {-1, 0}, 18), "make: sample -1 of 50");
   EXPECT_EQ(error_of_making(made, {0, 1}, 17), "make: input 0 has room for 17 values, not for the 18 of 2 samples");
+  EXPECT_EQ(error_of_making(made, {0, 1}, 19), "make: input 0 has room for 19 values, not for the 18 of 2 samples");
   EXPECT_THROW(lying.make(std::vector<std::int32_t>{0, 1}, window, label), OptionError);
   EXPECT_EQ(calls, 0);
 }

@@ -177,7 +177,7 @@ TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
             "the state is of another net: it has 'hidden/weight [9, 16]' where this one has 'hidden/weight [9, 17]'");
   for (const char* bad : {"", "-1", "1x", "1e3", "99999999999999999999"})
     EXPECT_NE(noted("step", bad), "accepted") << bad;
-  for (const char* bad : {"", "1", "1 2 3", "1 2 3 4 5", "1  2 3 4", "1 2 3 4 "})
+  for (const char* bad : {"", "1", "1 2 3", "1 2 3 4 5", "1  2 3 4", "1 2 3 4 ", "1,2,3,4", "-1 2 3 4"})
     EXPECT_NE(noted("window", bad), "accepted") << bad;
   EXPECT_EQ(noted("window", "1 nan inf -inf"), "accepted");
   EXPECT_EQ((refusal<ClassifierNet, Adam, OptionError>(options, [](Checkpoint& state) {

@@ -3,8 +3,10 @@
 #include <rapidjson/document.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <limits>
+#include <thread>
 
 #include "../models.hpp"
 
@@ -99,6 +101,19 @@ TEST_F(Traced, HoldsStepsBytesAndTheProcess) {
   for (const auto* event : named(json, "resident bytes of the process")) EXPECT_GT(at(*event, "resident"), 0);
   EXPECT_FALSE(named(json, "resident bytes of the process").empty());
   EXPECT_GT(process_usage().cpu_seconds, 0);
+}
+
+TEST_F(Traced, MeasuresBusyCoresBetweenItsSamplesOfTheProcess) {
+  TraceFile trace;
+  for (int i = 0; i < 3; ++i) {
+    trace.micro_batch(1, {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // no more than one sample is taken in a millisecond
+  }
+  trace.save(file);
+  const rapidjson::Document json = content();
+  EXPECT_EQ(named(json, "resident bytes of the process").size(), 3u);
+  ASSERT_EQ(named(json, "cores busy").size(), 2u);
+  for (const auto* event : named(json, "cores busy")) EXPECT_GE(at(*event, "cores"), 0);
 }
 
 TEST_F(Traced, KeepsSoManyEventsAndCountsTheOthers) {

@@ -131,6 +131,35 @@ TEST_F(TrainerResume, AStateOfASessionAloneIsRefused) {
                          "it holds 'hidden/bias', 'hidden/weight', 'output/bias', 'output/weight'");
 }
 
+TEST_F(TrainerResume, AProgressThatCannotBeIsRefused) {
+  Classifiers trainer(ClassifierNet{}, optimizer, options);
+  Checkpoint whole;
+  auto noting = fit(3);
+  noting.on_epoch = [&](const EpochRecord&) { whole = state_of(trainer); };
+  trainer.fit(seen, noting);
+  const Checkpoint before = state_of(trainer);
+  const auto refused = [&](auto change) {
+    Checkpoint state = whole;
+    change(state);
+    save(file, state);
+    return error_of<FileError>([&] { trainer.load_state(file); });
+  };
+  for (const char* const note : {"epoch", "epoch done", "epoch samples", "without progress"})
+    EXPECT_EQ(refused([&](Checkpoint& state) { state.notes.at(note) = "-1"; }),
+              file + ": the file's note '" + note + "' cannot be '-1'");
+  EXPECT_EQ(refused([](Checkpoint& state) { state.notes.at("epoch done") = "101"; }),
+            file + ": the file's note 'epoch samples' cannot be '100'");
+  EXPECT_NE(refused([](Checkpoint& state) { state.notes.at("epoch sums") = "1 2 3"; }), "") << "without the metric";
+  const auto cut_short = [](Checkpoint& state) {
+    StoredTensor& best = state.tensors.at("fit/best");
+    best.values.pop_back(), --best.shape[0];
+  };
+  EXPECT_EQ(refused(cut_short),
+            file + ": tensor 'fit/best' has " + std::to_string(ClassifierNet::parameter_elements - 1) + " values instead of " +
+                std::to_string(ClassifierNet::parameter_elements));
+  EXPECT_TRUE(equal(state_of(trainer), before));
+}
+
 TEST_F(TrainerResume, NotesOfOnesOwnAreInItsFile) {
   Classifiers trainer(ClassifierNet{}, optimizer, options), other(ClassifierNet{}, optimizer, options);
   trainer.fit(seen, fit(3));

@@ -283,6 +283,27 @@ TEST_F(AtomicFile, ANameMayBeAsLongAsTheSystemTakes) {
   EXPECT_EQ(std::filesystem::file_size(longest), new_content.size());
 }
 
+TEST_F(AtomicFile, ANameBesideItHasNoHalfCharacters) {
+  const std::string whole(199, 'x'), longer = whole + "\xc3\xa9" + std::string(20, 'y');  // 200 bytes would end in the é
+  faults = {.armed = true, .kind = Fault::none};
+  std::string beside;
+  faults.meanwhile = [&] {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path() != file) beside = entry.path().filename().string();
+  };
+  write_atomically((folder / longer).string(), std::as_bytes(std::span(new_content)));
+  faults = {};
+  EXPECT_TRUE(beside.starts_with(whole + ".writing-")) << beside;
+}
+
+TEST_F(AtomicFile, ANameWithoutAFolderIsOfTheOneThatIsCurrent) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  write_atomically("new", std::as_bytes(std::span(new_content)));
+  std::filesystem::current_path(before);
+  EXPECT_EQ(std::filesystem::file_size(folder / "new"), new_content.size());
+}
+
 TEST_F(AtomicFile, AFolderThatIsNoneIsRefused) {
   EXPECT_THROW(write_atomically(file + "/inside", std::as_bytes(std::span(new_content))), FileError);
   EXPECT_THROW(write_atomically((folder / "none" / "file").string(), std::as_bytes(std::span(new_content))), FileError);

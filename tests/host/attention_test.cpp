@@ -124,10 +124,12 @@ TEST(MultiHeadAttention, RefusesToTurnWhatIsNoPairs) {
   const Scope root(r.tape.parameters);
   const nn::MultiHeadAttention odd(root / "odd", 6, 2, nn::Attend::everywhere, {.rotary = 100});
   const nn::MultiHeadAttention below(root / "below", 6, 3, nn::Attend::everywhere, {.rotary = 0.5});
+  const nn::MultiHeadAttention above(root / "above", 6, 3, nn::Attend::everywhere, {.rotary = 1e39});
   EXPECT_EQ(error_of<ShapeError>([&] { odd(r.x); }),
             "attention: heads of 3 numbers cannot be rotated in pairs (after layer 'odd/input')");
   EXPECT_EQ(error_of<OptionError>([&] { below(r.x); }),
             "attention: a rotary base of 0.5, which is below 1 or not a float (after layer 'below/input')");
+  EXPECT_THROW(above(r.x), OptionError);
 }
 
 TEST(CrossAttention, HasTheValuesOfItsFormula) {
@@ -188,13 +190,11 @@ TEST(MultiHeadAttention, RefusesScoresOfAnotherShape) {
 
 TEST(MultiHeadAttention, RefusesHeadsThatDoNotDivideTheWidth) {
   Recorded r({5, 6});
-  const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", 6, 4);
-  try {
-    layer(r.x);
-    ADD_FAILURE() << "accepted";
-  } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "attention: a width of 6 cannot be split evenly among 4 heads (after layer 'layer/input')");
-  }
+  const nn::MultiHeadAttention layer(Scope(r.tape.parameters) / "layer", 6, 4), none(Scope(r.tape.parameters) / "none", 6, 0);
+  EXPECT_EQ(error_of<ShapeError>([&] { layer(r.x); }),
+            "attention: a width of 6 cannot be split evenly among 4 heads (after layer 'layer/input')");
+  EXPECT_EQ(error_of<ShapeError>([&] { none(r.x); }),
+            "attention: a width of 6 cannot be split evenly among 0 heads (after layer 'none/input')");
 }
 
 }  // namespace attention_test

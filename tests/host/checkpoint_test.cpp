@@ -136,11 +136,19 @@ TEST_F(Checkpoints, RefusesWhatCannotBe) {
   refused(tensor("[2]", "[0,18446744073709551615]"), 8);
   refused(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8);
   refused(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+  for (const char* const type : {"F32", "I32"})  // the other is left out
+    refused(std::string(R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":")") + type +
+                R"(","shape":[1],"data_offsets":[4,8]}})", 8);
   refused("[]", 0);
   refused(std::string(100000, '['), 0);
   std::vector<char> huge(16, '\xff');
   write(file, huge);
   EXPECT_THROW(load(file), FileError);
+  const std::uint64_t longer = 100'000'001;  // than readers accept
+  std::string blank(8 + longer, ' ');
+  std::memcpy(blank.data(), &longer, 8);
+  blank[8] = '{', blank[9] = '}';
+  EXPECT_THROW(load(std::as_bytes(std::span(blank))), FileError);
 }
 
 /// Each error is reported where it begins: what follows is not JSON.
@@ -268,6 +276,9 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   latin = example;
   latin.tensors["\xe4"] = {{1}, {1}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "the name of tensor '\xe4' is not UTF-8");
+  latin = example;
+  latin.notes["\xe4"] = "umlaut";
+  EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "the name of note '\xe4' is not UTF-8");
   example.notes["nul"] = std::string("a\0b", 3);
   example.tensors[std::string("a\0", 2)] = {{1}, {5}};
   save(file, example);
@@ -275,7 +286,9 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   EXPECT_EQ(load(file).tensors.size(), 4u);
 }
 
-TEST_F(Checkpoints, AFolderIsNoCheckpoint) { EXPECT_THROW(load("."), FileError); }
+TEST_F(Checkpoints, AFolderIsNoCheckpoint) {
+  EXPECT_EQ(error_of<FileError>([] { load("."); }), ".: is not a regular file");
+}
 
 TEST_F(Checkpoints, AnEmptyPathIsOfNoFile) {
   const char* const text = "an empty path: the path of a file is needed";

@@ -154,6 +154,8 @@ TEST(Csv, FindsMissingNumbersHoweverTheyAreWritten) {
   EXPECT_EQ(missing("-99,90\n-99,9\n-9990\nn.a.\n", {.separator = ';', .decimal = ',', .missing = {"-99,9", "n.a."}}),
             (std::vector<float>{1, 1, 0, 1}));
   EXPECT_EQ(missing("0\n-0.0\n5\n", {.missing = {"0"}}), (std::vector<float>{1, 1, 0}));
+  EXPECT_EQ(missing("1\n1.#QNAN\n0\n", {.missing = {"1.#QNAN", "0 (none)"}}), (std::vector<float>{0, 1, 0}))
+      << "a mark that only begins with a number is none";
 }
 
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
@@ -239,8 +241,9 @@ TEST(Csv, FindsColumnsByName) {
 
 TEST(Csv, RefusesColumnsByNamesThatAreNotThere) {
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {"c"}}), "t.csv: no column is named 'c'; there are 'a', 'b'");
-  EXPECT_EQ(error_of("1,2\n", {.skip = {"a"}}),
-            "csv: the name of column 'a' is unknown: .header = true reads names, .names gives them");
+  for (const CsvOptions& named : {CsvOptions{.skip = {"a"}}, CsvOptions{.text = {{"a", {}}}}})
+    EXPECT_EQ(error_of("1,2\n", named),
+              "csv: the name of column 'a' is unknown: .header = true reads names, .names gives them");
   EXPECT_EQ(error_of("a,a\n1,2\n", {.header = true, .text = {{"a", {}}}}), "t.csv: more than one column is named 'a'");
   EXPECT_EQ(error_of("a,b\n1,2\n", {.header = true, .skip = {1, "b"}}),
             "t.csv: column 'b' of 2 cannot be skipped; columns are counted from 0, each named once");
@@ -265,6 +268,7 @@ TEST(Csv, NumbersBelowAllOthersAreZero) {
   EXPECT_EQ(error_of(std::string(400, '9') + "\n"),
             "t.csv, line 1, column 1: '" + std::string(80, '9') + "' is not a finite number");
   EXPECT_EQ(error_of("1e400\n"), "t.csv, line 1, column 1: '1e400' is not a finite number");
+  EXPECT_EQ(error_of("0.001e+400\n"), "t.csv, line 1, column 1: '0.001e+400' is not a finite number");
   const std::string zeros(400, '0');
   EXPECT_EQ(parse_csv<double>("0." + zeros + "1,-." + zeros + "1e+9,1e-99999999999999999999\n").values,
             (std::vector<double>{0, 0, 0}));
@@ -274,6 +278,7 @@ TEST(Csv, NumbersBelowAllOthersAreZero) {
 
 TEST(Csv, WhatDoesNotPrintIsNoPartOfAnError) {
   EXPECT_TRUE(error_of(std::string("1,\0x\n", 5)).starts_with("t.csv, line 1, column 2: '?x' is not a finite number"));
+  EXPECT_TRUE(error_of("1,\x7fx\n").starts_with("t.csv, line 1, column 2: '?x' is not a finite number"));
   EXPECT_TRUE(error_of("1\r2\n").starts_with("t.csv, line 1, column 1: '1?2' is not a finite number"));
 }
 

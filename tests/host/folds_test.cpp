@@ -118,6 +118,8 @@ TEST(Folds, DependOnTheSeedAlone) {
   EXPECT_EQ(Folds::grouped(Rows{7, 7, 8, 9, 9, 9}, 2, 0).held_back(0), (Rows{3, 4, 5}));
 }
 
+TEST(Folds, HoldBackOneRowEachWhereThereAreNoMore) { expect_each_row_once(Folds::grouped(Rows{5, 6, 7}, 3, 0), 3); }
+
 TEST(Folds, RefuseWhatCannotBeShared) {
   EXPECT_EQ(error_of<OptionError>([] { Folds::stratified(Rows{0, 1}, 1, 0); }),
             "folds: 1; at least 2 are needed, as one is held back");

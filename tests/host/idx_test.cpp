@@ -77,6 +77,10 @@ TEST(Idx, RefusesWhatIsNoSuchFile) {
   EXPECT_THROW(parse_idx(whole + "g"), FileError);
   EXPECT_EQ(error_of<FileError>([] { parse_idx("1,2,3\n", "i"); }),
             "i: is not an IDX file: it does not begin with two bytes of 0");
+  EXPECT_EQ(error_of<FileError>([&] { parse_idx(std::string("\0\1", 2) + whole.substr(2), "i"); }),
+            "i: is not an IDX file: it does not begin with two bytes of 0");
+  EXPECT_EQ(error_of<FileError>([&] { parse_idx(whole.substr(0, 11), "i"); }),
+            "i: is cut short: 11 bytes, but 2 axes need a header of 12");
   EXPECT_EQ(error_of<FileError>([] { parse_idx(file_of(0x07, {1}, "a"), "i"); }),
             "i: is not an IDX file: numbers of the unknown type 7");
   EXPECT_EQ(error_of<FileError>([] { parse_idx(bytes("\x1f\x8b\x08\x00"), "i"); }), "i: is compressed: gunzip it first");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <cmath>
 #include <cstdlib>
 #include <locale>
 #include <sstream>
@@ -37,6 +38,13 @@ struct Commas : std::numpunct<char> {
   char do_thousands_sep() const override { return '.'; }
   std::string do_grouping() const override { return "\3"; }
 };
+
+TEST(NumberTexts, HaveASignBeforeTheirGroupsButNoneOfNaN) {
+  EXPECT_EQ(detail::grouped(-123), "-123");
+  EXPECT_EQ(detail::grouped(-1234567), "-1 234 567");
+  EXPECT_EQ(detail::brief_text(std::copysign(std::nan(""), -1.0)), "nan");  // as processors make it of 0/0
+  EXPECT_EQ(detail::fixed_text(std::copysign(std::nan(""), -1.0), 2), "nan");
+}
 
 TEST(Locales, OfStreamsChangeNoText) {
   const std::string classic = all_texts();

@@ -32,7 +32,7 @@ namespace gradual {
 
 GRADUAL_ONCE ProgressLine::ProgressLine(Progress when, int complete, int epochs)
     : rewritten_(when != Progress::never && detail::rewrites_errors()),
-      shown_(when == Progress::always || (when == Progress::automatic && rewritten_)),
+      shown_(when == Progress::always || rewritten_),
       complete_(complete),
       epochs_(epochs) {}
 
