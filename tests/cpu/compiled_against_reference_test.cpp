@@ -98,6 +98,24 @@ TEST(CompiledAgainstReference, ShortRowsOfManyWidths) {
   expect_equal_bits<Compiled<RowsOfManyWidths, Inputs<f32[16][31]>>>({x}, std::span(x));
 }
 
+/// Rows of one to three numbers, cut out of longer ones, and rows put together from some: each is a loop over rows.
+struct NarrowRows {
+  Parameter scale;
+  constexpr explicit NarrowRows(Scope s) : scale(s.parameter("scale", Shape{13}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var y = x * scale;
+    std::vector<Var> all;
+    for (int width : {1, 2, 3, 1, 2}) all.push_back(tanh(slice(y, 1, width, width) * slice(y, 1, 13 - 2 * width, width)));
+    const Var some = concat(all, 1);
+    return {sum(square(concat({some, slice(y, 1, 0, 3)}, 1)) * exp(slice(some, 1, 0, 1)), {1})};
+  }
+};
+
+TEST(CompiledAgainstReference, NarrowRows) {
+  const auto x = numbers(samples * 13);
+  expect_equal_bits<Compiled<NarrowRows, Inputs<f32[13]>>>({x}, std::span(x));
+}
+
 /// Rows that end inside vectors of 4, 8 or 16 elements, summed by row and over the batch in one kernel; rows of joined
 /// values, and the index of a row's largest.
 struct RowsThatEndInsideAVector {

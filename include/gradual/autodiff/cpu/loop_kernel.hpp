@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/cpu/narrow_rows.hpp>
 #include <gradual/autodiff/cpu/row_end.hpp>
 #include <gradual/autodiff/cpu/short_rows.hpp>
 #include <gradual/core/block_pieces.hpp>
@@ -27,6 +28,7 @@ class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
   using Short = ShortRows<P, G>;
+  using Narrow = NarrowRows<P, G>;
   using End = RowEnd<P, G>;
   static constexpr int slots = Body::slots;
   template <int S>
@@ -243,6 +245,8 @@ class LoopKernel {
       auto [first, last] = a.part.of(Body::rows * batch);
       if constexpr (Short::apply)
         for (; first + Short::together <= last; first += Short::together) Short::run(a, memory(a), first);
+      if constexpr (Narrow::apply)
+        if (last - first >= Narrow::least) return Narrow::run(a, memory(a), first, last);
       run_rows(a, first, last, whole_row());
     } else {
       constexpr std::int64_t positions = Body::rows;

@@ -1,0 +1,53 @@
+#pragma once
+#include <gradual/autodiff/loop_body.hpp>
+#include <gradual/autodiff/step_arguments.hpp>
+
+namespace gradual::cpu {
+
+GRADUAL_BEGIN_LOOPS
+
+/// Rows too short for a vector, without reductions: vectors run over rows, whose elements are written out. Then it is also known
+/// which of them are padding.
+template <class P, int G>
+class NarrowRows {
+  using Body = LoopBody<P, G>;
+  using Row = typename Body::Row;
+
+  static constexpr bool any(Source source) {
+    for (int s = 0; s < Body::slots; ++s)
+      if (Body::plan.slots[s].source == source) return true;
+    return false;
+  }
+
+ public:
+  /// Joins begin rows by branches. The code of all elements should stay small.
+  static constexpr bool apply = !Body::group.row_reduces && !Body::group.batch_reduces && !any(Source::join) &&
+                                Body::columns > 0 && Body::columns <= (any(Source::pad) ? 16 : 3) &&
+                                Body::columns * Body::slots <= 640;
+  static constexpr std::int64_t least = 8;  ///< rows that fill vectors
+
+  /// Computes rows [first, last).
+  template <class Memory>
+  GRADUAL_INLINE static void run(const StepArguments& a, const Memory& memory, std::int64_t first, std::int64_t last) {
+    GRADUAL_IVDEP
+    GRADUAL_KEEP_LOOP
+    for (std::int64_t r = first; r < last; ++r) {
+      Row row;
+      Body::start_row(memory, a.random, row, r);
+      elements(row, std::make_integer_sequence<int, apply ? static_cast<int>(Body::columns) : 0>{});
+    }
+  }
+
+ private:
+  struct NoSink {};
+
+  template <int... C>
+  GRADUAL_INLINE static void elements(const Row& row, std::integer_sequence<int, C...>) {
+    NoSink none;
+    (Body::element(row, none, C), ...);
+  }
+};
+
+GRADUAL_END_LOOPS
+
+}  // namespace gradual::cpu
