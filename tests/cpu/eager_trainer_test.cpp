@@ -214,8 +214,10 @@ TEST_F(EagerTrainer, FindsMetricsByName) {
 }
 
 TEST_F(EagerTrainer, RefusesWhatIsOfPlannedMemory) {
-  EXPECT_EQ(error_of<OptionError>([&] { eagerly({.global_batch = 32, .memory_budget = 1_MiB}, [](auto&) { return 0; }); }),
-            "an eager session has no .memory_budget and no .gather: limit its device's memory, Device::cpu(bytes)");
+  for (const TrainerOptions& options : {TrainerOptions{.global_batch = 32, .memory_budget = 1_MiB},
+                                        TrainerOptions{.global_batch = 32, .memory_budget = Budget::free_memory()}})
+    EXPECT_EQ(error_of<OptionError>([&] { eagerly(options, [](auto&) { return 0; }); }),
+              "an eager session has no .memory_budget and no .gather: limit its device's memory, Device::cpu(bytes)");
 }
 
 TEST_F(EagerTrainer, SessionsTakeRowsOfADataSet) {

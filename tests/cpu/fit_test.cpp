@@ -186,6 +186,13 @@ TEST_F(Fit, ForgetsWhatPatienceHasSeenWhereAnExceptionEndsItBetweenEpochs) {
       << "the rest of an epoch is gone on with, and patience with it";
 }
 
+TEST_F(Fit, ForgetsWhatIsCarriedOverWherePatiencePutsTheBestBack) {
+  Classifiers carrying(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 16, .seed = 4, .tail = Tail::carry});
+  const auto worse = [](const EpochRecord& e) { return e.epoch; };
+  EXPECT_EQ(carrying.fit(data, {.epochs = 9, .patience = 2, .monitor = worse}).size(), 3u);
+  EXPECT_EQ(carrying.session().position(), 0) << "of 300 samples, 12 were in the next window";
+}
+
 struct LessOne {  // weights that are computed are known only within a window
   nn::Linear value;
   constexpr explicit LessOne(Scope s) : value(s / "value", 1, 1) {}

@@ -197,6 +197,7 @@ TEST(NonFinite, MemoryDoesNotDecideOnWhatIsDropped) {
   };
   EXPECT_THROW(with({.global_batch = 8}), OptionError);
   EXPECT_THROW(with({.global_batch = 8, .memory_budget = 1_MiB}), OptionError);
+  EXPECT_THROW(with({.global_batch = 8, .micro_batch = 2, .memory_budget = Budget::free_memory()}), OptionError);
   auto session = with({.global_batch = 8, .micro_batch = 2});
   EXPECT_THROW(session.set_budget(1_MiB), OptionError);
   EXPECT_THROW(Trainer(Net{}, optimizer, {.global_batch = 8, .non_finite = NonFinite::drop_micro_batch}), OptionError);

@@ -181,6 +181,12 @@ TEST(Windows, ThatCannotBeAreRefused) {
   EXPECT_EQ(made({.global_batch = 64, .window_samples = 65.0}),
             "Session: a first window of 65 samples, which must be from 0 to global_batch, 64");
   EXPECT_EQ(made({.global_batch = 64, .window_weight = -1.0}), "Session: a first window of weight -1");
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(made({.global_batch = 64, .window_weight = nan}), "Session: a first window of weight nan");
+  const double changing = 8;
+  for (const SessionOptions& by : {SessionOptions{.global_batch = 64, .window_samples = schedule::variable(changing)},
+                                   SessionOptions{.global_batch = 64, .window_weight = schedule::variable(changing)}})
+    EXPECT_EQ(made(by), "Session: .window_samples and .window_weight take a number or a schedule, not a variable");
   EXPECT_EQ(error_of<OptionError>([] {
               Session(WeightedNet{}, Accumulate{Sgd{}, 3}, {.micro_batch = 8, .window_weight = 1.0});
             }),

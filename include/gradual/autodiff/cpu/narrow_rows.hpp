@@ -6,7 +6,7 @@ namespace gradual::cpu {
 
 GRADUAL_BEGIN_LOOPS
 
-/// Rows too short for a vector, without reductions: vectors run over rows, whose elements are written out. Then it is also known
+/// Rows too short for a vector, without reductions: vectors run over rows, whose elements are written out, so that it is known
 /// which of them are padding.
 template <class P, int G>
 class NarrowRows {
