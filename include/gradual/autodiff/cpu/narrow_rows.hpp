@@ -20,9 +20,10 @@ class NarrowRows {
   }
 
  public:
-  /// Joins begin rows by branches. The code of all elements should stay small.
+  /// Rows begin at multiples: joins would need branches, and several rows of a sample divisions. The code of all elements
+  /// should stay small.
   static constexpr bool apply = !Body::group.row_reduces && !Body::group.batch_reduces && !any(Source::join) &&
-                                Body::columns > 0 && Body::columns <= (any(Source::pad) ? 16 : 3) &&
+                                Body::row_axes <= 1 && Body::columns > 0 && Body::columns <= (any(Source::pad) ? 16 : 3) &&
                                 Body::columns * Body::slots <= 640;
   static constexpr std::int64_t least = 8;  ///< rows that fill vectors
 
