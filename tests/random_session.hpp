@@ -1,10 +1,11 @@
 #pragma once
-// What happens to a session, drawn from a seed. One session is given whole windows; others are given the same samples in any
-// parts, pass their state on to each other, also inside windows, and answer calls between the parts that may change nothing.
+// What happens to a session, drawn from a seed. One session is given long ranges of samples; others get the same ones in parts,
+// pass their state on to each other, also inside windows, and answer calls between the parts that may change nothing.
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -42,7 +43,7 @@ class Player {
   virtual ~Player() = default;
   virtual void give(Range) = 0;
   /// Gives them as rows of the data set.
-  virtual void give_rows(Range range) { give(range); }
+  virtual void give_rows(Range) = 0;
   virtual void flush() = 0;
   virtual void discard() = 0;
   virtual Checkpoint state() const = 0;
@@ -52,13 +53,22 @@ class Player {
   virtual bool again() const = 0;
   virtual std::int64_t position() const = 0;
   virtual std::int64_t window() const = 0;
-  /// Makes a call that changes nothing: evaluates, predicts, reads, plans again, moves.
-  virtual void look(Chance&) = 0;
-  /// Makes a call that is refused, and returns whether it was.
-  virtual bool mistake(Chance&) = 0;
-  /// Whether a window can be passed on to sessions of other kinds, and end as soon as it has been.
-  virtual bool passes_windows_on() const = 0;
+  virtual std::int64_t step_count() const = 0;
+  virtual std::int64_t dropped_windows() const = 0;
+  /// Makes a call that changes nothing, and returns its name.
+  virtual const char* look(Chance&) = 0;
+  /// Makes a call that must be refused, and returns its name.
+  virtual const char* mistake(Chance&) = 0;
+  /// Whether a window that was passed on can end at once, without more samples.
+  virtual bool ends_passed_windows() const = 0;
 };
+
+/// Returns the numbers of samples as rows.
+inline std::vector<std::int32_t> rows_of(Range range) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(range.count));
+  std::iota(rows.begin(), rows.end(), static_cast<std::int32_t>(range.first));
+  return rows;
+}
 
 template <class Session>
 class PlayerOf : public Player {
@@ -75,26 +85,28 @@ class PlayerOf : public Player {
   bool again() const override { return at().again(); }
   std::int64_t position() const override { return at().position(); }
   std::int64_t window() const override { return at().window(); }
+  std::int64_t step_count() const override { return at().step_count(); }
+  std::int64_t dropped_windows() const override { return at().dropped_windows(); }
 
  protected:
   Session& at() { return *session_; }
   const Session& at() const { return *session_; }
-  /// Makes a call that is refused by sessions of any kind, and returns whether it was.
-  bool any_mistake(Chance& chance) {
+  /// Makes a call that must be refused by sessions of any kind, and returns its name.
+  const char* any_mistake(Chance& chance) {
     if (chance.one_in(2) && !again()) {
       std::vector<float> values = parameters();
       values.pop_back();
-      return error_of<DataError>([&] { set_parameters(values); }) != "accepted";
+      EXPECT_NE(error_of<DataError>([&] { set_parameters(values); }), "accepted");
+      return "set a parameter too few";
     }
     Checkpoint damaged = state();
     auto lost = damaged.tensors.begin();
     std::advance(lost, chance.below(std::ssize(damaged.tensors)));
-    // How long a window's sums are, an eager session knows only with the next part.
-    if (chance.one_in(2) || lost->first.starts_with("window/"))
-      damaged.tensors.erase(lost);
-    else
-      lost->second.values.push_back(0), lost->second.shape = {std::ssize(lost->second.values)};
-    return error_of<FileError>([&] { restore(damaged); }) != "accepted";
+    // An eager session learns the length of a window's sums only from the next part.
+    if (chance.one_in(2) || lost->first.starts_with("window/")) damaged.tensors.erase(lost);
+    else lost->second.values.push_back(0), lost->second.shape = {std::ssize(lost->second.values)};
+    EXPECT_NE(error_of<FileError>([&] { restore(damaged); }), "accepted");
+    return "restore a damaged state";
   }
   std::optional<Session> session_;
 };
@@ -116,48 +128,43 @@ class CompiledPlayer : public PlayerOf<Session<Net, Optimizer>> {
     with(r, [&](auto... spans) { this->at().accumulate(spans...); });
   }
   void give_rows(Range r) override {
-    std::vector<std::int32_t> rows;
-    for (std::int64_t i = 0; i < r.count; ++i) rows.push_back(static_cast<std::int32_t>(r.first + i));
+    const std::vector<std::int32_t> rows = rows_of(r);
     for (std::int64_t taken = 0; taken < r.count;)
       with({0, all_samples}, [&](auto... spans) {
         this->at().accumulate_rows(std::span(rows).subspan(static_cast<std::size_t>(taken)), 0, false, taken, spans...);
       });
   }
-  void look(Chance& chance) override {
+  const char* look(Chance& chance) override {
     const Range some{chance.below(all_samples - 60), 1 + chance.below(60)};
     auto& session = this->at();
-    switch (session.again() ? chance.below(2) : chance.below(5)) {
-      case 0:
-        error_of<MemoryError>([&] { session.set_budget(chance.one_in(4) ? 1 : bytes_ - chance.below(bytes_ / 2)); });
-        break;
-      case 1: {
+    const auto planned = [&](Budget budget) { return error_of<MemoryError>([&] { session.set_budget(budget); }) == "accepted"; };
+    switch (session.again() ? chance.below(3) : chance.below(6)) {
+      case 0: {
         Session<Net, Optimizer> other(std::move(session));
         this->session_.emplace(std::move(other));
-        break;
+        return "move";
       }
-      case 2:
-        with(some, [&](auto... spans) { session.evaluate(spans...); });
-        break;
-      case 3:
-        with(some, [&](auto... spans) { session.losses(spans...); });
-        break;
+      case 1: EXPECT_TRUE(planned(bytes_)); return "plan for as much";
+      case 2: EXPECT_FALSE(chance.one_in(2) && planned(1)); planned(bytes_ - chance.below(bytes_ / 2)); return "plan for less";
+      case 3: with(some, [&](auto... spans) { session.evaluate(spans...); }); return "evaluate";
+      case 4: with(some, [&](auto... spans) { session.losses(spans...); }); return "losses";
       default:
         if constexpr (requires(const Model& model, Var x) { model.predict(x); })
           session.predict(std::get<0>(data_).part(some.first, some.count));
+        return "predict";
     }
   }
-  bool mistake(Chance& chance) override {
+  const char* mistake(Chance& chance) override {
     if (chance.one_in(2)) return this->any_mistake(chance);
     auto copy = data_;
     auto& first = std::get<0>(copy).values;
-    if (chance.one_in(2))
-      first.pop_back();
-    else
-      first[static_cast<std::size_t>(chance.below(std::ssize(first)))] = std::numeric_limits<float>::quiet_NaN();
+    if (chance.one_in(2)) first.pop_back();
+    else first[static_cast<std::size_t>(chance.below(std::ssize(first)))] = std::numeric_limits<float>::quiet_NaN();
     const auto give = [&](const auto&... all) { this->at().accumulate(all.values...); };
-    return error_of<Error>([&] { std::apply(give, copy); }) != "accepted";
+    EXPECT_NE(error_of<Error>([&] { std::apply(give, copy); }), "accepted");
+    return "give what is no data";
   }
-  bool passes_windows_on() const override { return true; }
+  bool ends_passed_windows() const override { return true; }
 
  private:
   template <class F>
@@ -181,24 +188,29 @@ class EagerPlayer : public PlayerOf<Session<Parameters, Optimizer, Inputs<>>> {
     this->session_.emplace(parameters_, optimizer, options);
   }
   void give(Range r) override { this->at().accumulate(r.count, recorder(r)); }
-  void look(Chance& chance) override {
-    const Range some{chance.below(all_samples - 60), 1 + chance.below(60)};
-    if (this->again()) return;
-    if (chance.one_in(2))
-      this->at().evaluate(some.count, recorder(some));
-    else
-      this->at().losses(some.count, recorder(some));
+  void give_rows(Range r) override {
+    const std::vector<std::int32_t> rows = rows_of(r);
+    for (std::int64_t taken = 0; taken < r.count;)
+      this->at().accumulate_rows(std::span(rows).subspan(static_cast<std::size_t>(taken)), 0, false, taken,
+                                 recorder({r.first + taken, r.count - taken}));
   }
-  bool mistake(Chance& chance) override {
+  const char* look(Chance& chance) override {
+    const Range some{chance.below(all_samples - 60), 1 + chance.below(60)};
+    if (this->again()) return "wait";
+    if (chance.one_in(2)) return this->at().evaluate(some.count, recorder(some)), "evaluate";
+    return this->at().losses(some.count, recorder(some)), "losses";
+  }
+  const char* mistake(Chance& chance) override {
     if (chance.one_in(2)) return this->any_mistake(chance);
     const auto record = [&](EagerTape& tape) {
       recorder({0, 5})(tape);
       if (chance.one_in(2)) throw DataError("a model's own");
       return recorder({0, 4})(tape);
     };
-    return error_of<std::exception>([&] { this->at().accumulate(5, record); }) != "accepted";
+    EXPECT_NE(error_of<std::exception>([&] { this->at().accumulate(5, record); }), "accepted");
+    return "record what is no loss";
   }
-  bool passes_windows_on() const override { return false; }
+  bool ends_passed_windows() const override { return false; }
 
  private:
   auto recorder(Range r) {
@@ -217,7 +229,7 @@ class EagerPlayer : public PlayerOf<Session<Parameters, Optimizer, Inputs<>>> {
 inline testing::AssertionResult equal(Checkpoint a, Checkpoint b) {
   for (Checkpoint* of : {&a, &b}) {
     if (of->note("position") == "0") of->notes.erase("program");
-    for (const char* sums : {"window", "last window"})  // how many, an eager session knows only after its first sample
+    for (const char* sums : {"window", "last window"})  // an eager session knows their number only after its first sample
       if (of->note(sums).find_first_not_of("0 ") == std::string::npos) of->notes.erase(sums);
   }
   return resume::equal(a, b);
@@ -228,7 +240,8 @@ struct Story {
   std::uint64_t seed;
   SessionOptions options;
   bool twice;  ///< whether the optimizer evaluates each window twice
-  bool draws;  ///< whether the model draws random numbers, by places that rows of a data set do not have
+  bool draws;  ///< whether the model draws random numbers, which for rows of a data set would be others
+  bool windows_go_on;  ///< whether sessions of all kinds can go on inside each other's windows
 };
 
 using Make = std::function<std::unique_ptr<Player>(const SessionOptions&, Chance&)>;
@@ -236,7 +249,7 @@ using Make = std::function<std::unique_ptr<Player>(const SessionOptions&, Chance
 /// A session, or several after one another, of the kinds in `make`, and what has happened.
 class Disturbed {
  public:
-  Disturbed(const Story& story, const std::vector<Make>& make) : story_(story), make_(make), chance_(mix(story.seed)) {
+  Disturbed(const Story& story, const std::vector<Make>& make) : story_(story), make_(make), chance_(mix(story.seed) ^ 1) {
     player_ = another(chance_.below(std::ssize(make)));
   }
   Player& player() { return *player_; }
@@ -246,10 +259,10 @@ class Disturbed {
     while (range.count > 0) {
       const Range part{range.first, chance_.one_in(3) ? range.count : 1 + chance_.below(range.count)};
       while (chance_.one_in(2)) disturb(false);
-      if (!story_.draws && chance_.one_in(3))
-        tell("rows", part.count), player_->give_rows(part);
-      else
-        tell("give", part.count), player_->give(part);
+      const bool as_rows = !story_.draws && chance_.one_in(3);
+      tell(as_rows ? "give rows" : "give", part.count);
+      if (as_rows) player_->give_rows(part);
+      else player_->give(part);
       range = {range.first + part.count, range.count - part.count};
     }
   }
@@ -271,16 +284,11 @@ class Disturbed {
           player_->discard();
         }
         break;
-      case 1:
-        tell("look", 0), player_->look(chance_);
-        break;
-      case 2:
-        tell("mistake", 0);
-        EXPECT_TRUE(player_->mistake(chance_)) << "accepted";
-        break;
+      case 1: tell(player_->look(chance_)); break;
+      case 2: tell(player_->mistake(chance_)); break;
       default: {
-        if (player_->position() > 0 && at_end && !player_->passes_windows_on()) break;
-        const bool any = player_->position() == 0 && !player_->again();
+        if (player_->position() > 0 && at_end && !player_->ends_passed_windows()) break;
+        const bool any = story_.windows_go_on || (player_->position() == 0 && !player_->again());
         if (any) kind_ = chance_.below(std::ssize(make_));
         tell("pass on to", kind_);
         player_ = another(kind_);
@@ -292,7 +300,8 @@ class Disturbed {
   std::unique_ptr<Player> another(std::int64_t kind) {
     return make_[static_cast<std::size_t>(kind_ = kind)](story_.options, chance_);
   }
-  void tell(const char* what, std::int64_t number) { told_ += std::string(what) + " " + std::to_string(number) + ", "; }
+  void tell(const std::string& what) { told_ += what + ", "; }
+  void tell(const std::string& what, std::int64_t number) { tell(what + " " + std::to_string(number)); }
 
   const Story& story_;
   const std::vector<Make>& make_;
@@ -302,12 +311,18 @@ class Disturbed {
   std::string told_;
 };
 
-/// Expects equal states of a session of the first kind in `make` and of disturbed ones, after each of some windows.
-inline void expect_undisturbed(const Story& story, const std::vector<Make>& make) {
+/// How many windows a session has stepped on, and how many it has dropped.
+struct Windows {
+  std::int64_t stepped = 0, dropped = 0;
+};
+
+/// Expects equal states of a session of the first kind in `make` and of disturbed ones, wherever a window ends. Returns how many
+/// windows there were.
+inline Windows expect_undisturbed(const Story& story, const std::vector<Make>& make) {
   Chance chance(story.seed), ways(0);
   Disturbed disturbed(story, make);
   const std::unique_ptr<Player> plain = make[0](story.options, ways);
-  const auto window = [&] {
+  const auto give_range = [&] {
     const std::int64_t most = story.twice ? std::min(story.options.global_batch, all_samples) : all_samples;
     const std::int64_t count = 1 + chance.below(most);
     const Range range{chance.below(all_samples - count + 1), count};
@@ -324,15 +339,17 @@ inline void expect_undisturbed(const Story& story, const std::vector<Make>& make
     if (plain->again()) plain->give(range), disturbed.give(range);
     EXPECT_EQ(plain->position(), disturbed.player().position());
     EXPECT_FALSE(plain->again() || disturbed.player().again());
-    if (plain->position() > 0) return;
-    EXPECT_TRUE(equal(plain->state(), disturbed.player().state()));
-  };
-  for (int i = 0; i < 12 && !testing::Test::HasFailure(); ++i) try {
-      window();
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
+    if (plain->position() == 0) {
+      EXPECT_TRUE(equal(plain->state(), disturbed.player().state()));
     }
+  };
+  try {
+    for (int i = 0; i < 12 && !testing::Test::HasFailure(); ++i) give_range();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << error.what();
+  }
   EXPECT_FALSE(testing::Test::HasFailure()) << "story " << story.seed << ": " << disturbed.told();
+  return {plain->step_count(), plain->dropped_windows()};
 }
 
 }  // namespace random_session

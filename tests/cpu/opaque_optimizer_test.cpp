@@ -265,7 +265,7 @@ TEST(OpaqueOptimizer, TrainsEagerNetsToTheSameBits) {
       session.accumulate(640, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
   EXPECT_EQ(steps, 10);
   EXPECT_EQ(session.optimizer().velocity().size(), 4u);
-  EXPECT_THROW(session.optimizer_state(0), OptionError);  // that is its own
+  EXPECT_THROW(session.optimizer_state(0), OptionError);  // it keeps its states itself
   const auto compiled = trained(rule, 64);
   EXPECT_EQ(differing_bits(session.parameter_bytes(), std::as_bytes(compiled.parameters().values())), 0);
 }

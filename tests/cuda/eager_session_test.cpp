@@ -205,7 +205,8 @@ TEST_P(CudaEagerSession, OpaqueOptimizerOnTheHost) {
   for (auto* training : {&cpu, &gpu})
     training->session.accumulate(8, [&](EagerTape& tape) { return training->net.loss(square(tape.input(x, {2}))); });
   EXPECT_EQ(gpu.session.step_count(), 1);
-  expect_same(cpu.session, gpu.session);
+  EXPECT_EQ(differing_bits(cpu.session.parameter_bytes(), gpu.session.parameter_bytes()), 0);
+  EXPECT_EQ(differing_bits(std::as_bytes(cpu.session.last_gradient()), std::as_bytes(gpu.session.last_gradient())), 0);
 }
 
 std::vector<std::byte> trained(const Device& device) {

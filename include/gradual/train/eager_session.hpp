@@ -19,7 +19,6 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   using State = detail::EagerState<Real, Optimizer>;
   using Base = detail::SessionBase<Session>;
   friend Base;
-  static constexpr bool opaque = detail::OpaqueOf<Optimizer, Real>::exists;
   static_assert(std::is_same_v<ShadowOf<Optimizer>, float> || std::is_same_v<ShadowOf<Optimizer>, Real>,
                 "an eager session's sums are held in float, or in double where its parameters are");
 
@@ -186,10 +185,10 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   }
   /// Return arrays for the host to read; of arrays on a GPU these are copies, each valid until the next call for it.
   std::span<const std::byte> parameter_bytes() const { return std::as_bytes(core_.arrays().on_host(0)); }
-  /// Returns state `index` of the optimizer, one parameter after another. Errors: OptionError for one that it does not have.
+  /// Returns state `index` of the optimizer, one parameter after another. Errors: OptionError for one that it does not have, as
+  /// an opaque one has none.
   std::span<const Real> optimizer_state(int index) const {
-    constexpr int states = opaque ? 0 : detail::EagerArrays<Rule, Real>::states;  // an opaque one's is a copy of the gradient
-    if (index < 0 || index >= states) detail::refuse_state(index, states);
+    if (index < 0 || index >= State::states) detail::refuse_state(index, State::states);
     return core_.arrays().on_host(2 + index);
   }
   /// Returns the parameters' average kept by an `Ema` in the optimizer, one parameter after another; before the first step the
@@ -200,7 +199,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     return step_count() == 0 ? core_.arrays().on_host(0) : optimizer_state(average_state<Rule>);
   }
   /// Returns the session's own copy of an opaque optimizer, or the one that it refers to.
-  template <bool Has = opaque>  // as for a compiled session
+  template <bool Has = detail::OpaqueOf<Optimizer, Real>::exists>  // as for a compiled session
     requires Has
   auto& optimizer() {
     return core_.opaque().optimizer();

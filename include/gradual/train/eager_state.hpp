@@ -25,10 +25,11 @@ class EagerState {
   using Core = EagerCore<Real, Optimizer>;
   using Rule = gradual::RuleOf<Optimizer>;
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
-  static constexpr int states = opaque ? 0 : state_size<StateOf<Rule>>();
   static constexpr const char* program = "eager";
 
  public:
+  static constexpr int states = opaque ? 0 : state_size<StateOf<Rule>>();  ///< an opaque optimizer's is a copy of the gradient
+
   static Checkpoint read(const Core& core) {
     core.arrays_.parameters().require_values();
     Checkpoint file;

@@ -6,8 +6,8 @@ namespace gradual::cpu {
 
 GRADUAL_BEGIN_LOOPS
 
-/// Rows too short for a vector, without reductions: vectors run over rows, whose elements are written out, so that it is known
-/// which of them are padding.
+/// Rows that are too short for a vector and are not reduced: vectors run over rows. The elements of a row are written out, so
+/// that it is known which are padding.
 template <class P, int G>
 class NarrowRows {
   using Body = LoopBody<P, G>;
@@ -20,10 +20,11 @@ class NarrowRows {
   }
 
  public:
-  /// Rows begin at multiples: joins would need branches, and several rows of a sample divisions. The code of all elements
-  /// should stay small.
+  /// Where a row begins must be a multiple of its number: joins would need branches, and samples of several rows divisions. The
+  /// code of all elements should stay small; beyond half the lanes, `LoopBody::padding` is hidden from the vectoriser.
   static constexpr bool apply = !Body::group.row_reduces && !Body::group.batch_reduces && !any(Source::join) &&
-                                Body::row_axes <= 1 && Body::columns > 0 && Body::columns <= (any(Source::pad) ? 16 : 3) &&
+                                Body::row_axes <= 1 && Body::columns > 0 &&
+                                Body::columns <= (any(Source::pad) ? canonical_lanes / 2 : 3) &&
                                 Body::columns * Body::slots <= 640;
   static constexpr std::int64_t least = 8;  ///< rows that fill vectors
 
