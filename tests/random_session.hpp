@@ -137,17 +137,18 @@ class CompiledPlayer : public PlayerOf<Session<Net, Optimizer>> {
   const char* look(Chance& chance) override {
     const Range some{chance.below(all_samples - 60), 1 + chance.below(60)};
     auto& session = this->at();
-    const auto planned = [&](Budget budget) { return error_of<MemoryError>([&] { session.set_budget(budget); }) == "accepted"; };
-    switch (session.again() ? chance.below(3) : chance.below(6)) {
+    const auto planned = [&](Budget by) { return error_of<MemoryError>([&] { session.set_budget(by); }) == "accepted"; };
+    switch (session.again() ? chance.below(4) : chance.below(7)) {
       case 0: {
         Session<Net, Optimizer> other(std::move(session));
         this->session_.emplace(std::move(other));
         return "move";
       }
       case 1: EXPECT_TRUE(planned(bytes_)); return "plan for as much";
-      case 2: EXPECT_FALSE(chance.one_in(2) && planned(1)); planned(bytes_ - chance.below(bytes_ / 2)); return "plan for less";
-      case 3: with(some, [&](auto... spans) { session.evaluate(spans...); }); return "evaluate";
-      case 4: with(some, [&](auto... spans) { session.losses(spans...); }); return "losses";
+      case 2: EXPECT_FALSE(planned(1)); return "plan for too little";
+      case 3: planned(bytes_ - chance.below(bytes_ / 2)); return "plan for less, if that suffices";
+      case 4: with(some, [&](auto... spans) { session.evaluate(spans...); }); return "evaluate";
+      case 5: with(some, [&](auto... spans) { session.losses(spans...); }); return "losses";
       default:
         if constexpr (requires(const Model& model, Var x) { model.predict(x); })
           session.predict(std::get<0>(data_).part(some.first, some.count));
@@ -250,7 +251,7 @@ using Make = std::function<std::unique_ptr<Player>(const SessionOptions&, Chance
 class Disturbed {
  public:
   Disturbed(const Story& story, const std::vector<Make>& make) : story_(story), make_(make), chance_(mix(story.seed) ^ 1) {
-    player_ = another(chance_.below(std::ssize(make)));
+    player_ = another(true);
   }
   Player& player() { return *player_; }
   const std::string& told() const { return told_; }
@@ -289,16 +290,16 @@ class Disturbed {
       default: {
         if (player_->position() > 0 && at_end && !player_->ends_passed_windows()) break;
         const bool any = story_.windows_go_on || (player_->position() == 0 && !player_->again());
-        if (any) kind_ = chance_.below(std::ssize(make_));
+        player_ = another(any);
         tell("pass on to", kind_);
-        player_ = another(kind_);
         player_->restore(before);
       }
     }
     EXPECT_TRUE(equal(before, player_->state()));
   }
-  std::unique_ptr<Player> another(std::int64_t kind) {
-    return make_[static_cast<std::size_t>(kind_ = kind)](story_.options, chance_);
+  std::unique_ptr<Player> another(bool of_any_kind) {
+    if (of_any_kind) kind_ = chance_.below(std::ssize(make_));
+    return make_[static_cast<std::size_t>(kind_)](story_.options, chance_);
   }
   void tell(const std::string& what) { told_ += what + ", "; }
   void tell(const std::string& what, std::int64_t number) { tell(what + " " + std::to_string(number)); }
@@ -316,8 +317,8 @@ struct Windows {
   std::int64_t stepped = 0, dropped = 0;
 };
 
-/// Expects equal states of a session of the first kind in `make` and of disturbed ones, wherever a window ends. Returns how many
-/// windows there were.
+/// Expects equal states of a session of the first kind in `make` and of disturbed ones, wherever a window ends. Returns how
+/// many windows there were.
 inline Windows expect_undisturbed(const Story& story, const std::vector<Make>& make) {
   Chance chance(story.seed), ways(0);
   Disturbed disturbed(story, make);

@@ -1,4 +1,4 @@
-// How a fit ends: by its epochs, by stop(), by patience or by an error, and what the next one begins with.
+// How a fit ends: by its epochs, by stop() or by an error, and what the next one begins with.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,26 +10,11 @@
 #include <thread>
 
 #include "../error_of.hpp"
-#include "../resume.hpp"
+#include "../fit.hpp"
 
 namespace fit_test {
 
-using namespace resume;
-
-struct Fit : Resume {
-  const std::vector<float> x = numbers(100 * 9);
-  const std::vector<std::int32_t> y = labels(100, 5);
-  using Data = Dataset<float, std::int32_t>;
-  const Data data{x, y};
-  const TrainerOptions options{.global_batch = 32, .micro_batch = 16, .seed = 4};  // 4 steps and 7 micro-batches an epoch
-  using Classifiers = Trainer<ClassifierNet, Accumulate<Adam>>;
-  Classifiers trainer{ClassifierNet{}, optimizer, options};
-
-  std::vector<float> learned() const {
-    const auto values = trainer.parameters().values();
-    return {values.begin(), values.end()};
-  }
-};
+using namespace fit;
 
 TEST_F(Fit, StopsAtAnyMicroBatchAndGoesOnToTheSameBits) {
   Classifiers whole(ClassifierNet{}, optimizer, options);
@@ -130,69 +115,6 @@ TEST_F(Fit, EndsWithTheWindowsThatItsScheduleHas) {
   EXPECT_EQ(error_of<OptionError>([&] { two.fit(data); }), "step 3: a window of nan samples");
 }
 
-TEST_F(Fit, StopsAfterAnEpochWithTheBestParameters) {
-  std::vector<float> best;
-  const auto monitor = [](const EpochRecord& e) { return std::abs(e.epoch - 1); };  // the second epoch is the best
-  const auto on_epoch = [&](const EpochRecord& e) {
-    if (e.epoch == 1) best = learned();
-    if (e.epoch == 2) trainer.stop();
-  };
-  testing::internal::CaptureStderr();
-  const History history = trainer.fit(
-      data, {.epochs = 9, .patience = 9, .monitor = monitor, .progress = Progress::always, .on_epoch = on_epoch});
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(said.ends_with("left\nepoch 2 was the best: its parameters are restored\n")) << said;
-  ASSERT_EQ(history.size(), 3u);
-  EXPECT_TRUE(history[0].improved && history[1].improved && !history[2].improved);
-  EXPECT_EQ(trainer.epoch(), 3);
-  EXPECT_EQ(learned(), best);
-}
-
-TEST_F(Fit, EndsWithAnErrorWherePatienceEndsByWhatIsNoNumber) {
-  const auto late = [](const EpochRecord& e) { return e.epoch < 2 ? std::nan("") : -e.epoch; };  // as for 0 of 0 guesses
-  EXPECT_EQ(trainer.fit(data, {.epochs = 5, .patience = 3, .monitor = late}).size(), 5u);
-  const auto never = [](const EpochRecord&) { return std::nan(""); };
-  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = never}); }),
-            "fit: patience ends after epoch 8: the monitor is not a number");
-  const auto infinite = [](const EpochRecord& e) { return e.epoch == 8 ? std::nan("") : double{INFINITY}; };
-  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = infinite}); }),
-            "fit: patience ends after epoch 11: the monitor is infinite, and was never finite before");
-  const auto at_first = [](const EpochRecord& e) { return e.epoch == 11 ? 0 : double{INFINITY}; };
-  EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = at_first}).size(), 4u);
-  const auto then_none = [](const EpochRecord& e) { return e.epoch == 15 ? 0 : std::nan(""); };
-  EXPECT_EQ(error_of<NonFiniteError>([&] { trainer.fit(data, {.epochs = 9, .patience = 3, .monitor = then_none}); }),
-            "fit: patience ends after epoch 19: the monitor is not a number");
-}
-
-/// As when a hyperparameter search prunes a trial.
-TEST_F(Fit, ForgetsWhatPatienceHasSeenWhereAnExceptionEndsItBetweenEpochs) {
-  struct Pruned {};
-  const auto better = [](const EpochRecord& e) { return -e.epoch; };
-  const auto pruned = [&](const Classifiers::Options& by) { EXPECT_THROW(trainer.fit(data, by), Pruned); };
-  pruned({.epochs = 9, .patience = 2, .monitor = better, .on_epoch = [](const EpochRecord& e) {
-            if (e.epoch == 3) throw Pruned();
-          }});
-  const auto worse = [](const EpochRecord& e) { return 100 + e.epoch; };
-  std::vector<float> best;
-  const auto keep = [&](const EpochRecord& e) {
-    if (e.epoch == 4) best = learned();
-  };
-  EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = worse, .on_epoch = keep}).size(), 3u);
-  EXPECT_EQ(learned(), best);
-  pruned({.epochs = 9, .patience = 2, .monitor = better, .on_step = [&](std::int64_t, const Averages&) {
-            if (trainer.epoch() == 9) throw Pruned();
-          }});
-  EXPECT_EQ(trainer.fit(data, {.epochs = 9, .patience = 2, .monitor = worse}).size(), 2u)
-      << "the rest of an epoch is gone on with, and patience with it";
-}
-
-TEST_F(Fit, ForgetsWhatIsCarriedOverWherePatiencePutsTheBestBack) {
-  Classifiers carrying(ClassifierNet{}, optimizer, {.global_batch = 32, .micro_batch = 16, .seed = 4, .tail = Tail::carry});
-  const auto worse = [](const EpochRecord& e) { return e.epoch; };
-  EXPECT_EQ(carrying.fit(data, {.epochs = 9, .patience = 2, .monitor = worse}).size(), 3u);
-  EXPECT_EQ(carrying.session().position(), 0) << "of 300 samples, 12 were in the next window";
-}
-
 struct LessOne {  // weights that are computed are known only within a window
   nn::Linear value;
   constexpr explicit LessOne(Scope s) : value(s / "value", 1, 1) {}
@@ -242,16 +164,6 @@ TEST(Fits, LearnAWindowThatWasRefusedOnceItIsRepaired) {
   weights.assign(100, 2.0f);
   carrying.fit(data);
   EXPECT_EQ(carrying.session().position(), 100) << "all of this epoch, and nothing of the window that was refused";
-}
-
-TEST_F(Fit, WithoutPatiencePutsNothingBackThatAnEarlierOneHasSeen) {
-  trainer.fit(data, {.epochs = 9, .patience = 9, .monitor = [](const EpochRecord& e) { return e.epoch; },
-                     .on_step = [&](std::int64_t step, const Averages&) {
-                       if (trainer.epoch() == 2 && step > 0) trainer.stop();
-                     }});
-  std::vector<float> before = learned();
-  trainer.fit(data, {.epochs = 2, .on_epoch = [&](const EpochRecord&) { before = learned(); }});
-  EXPECT_EQ(learned(), before);
 }
 
 TEST_F(Fit, WithinAStepsCallbackOrBeforeIt) {
@@ -317,26 +229,6 @@ TEST_F(Fit, BeginsAnEpochOfOtherDataAfterOneThatIsDiscarded) {
     return load(file);
   };
   EXPECT_TRUE(equal(ended(2), ended(3))) << "the window that had begun is forgotten";
-}
-
-TEST_F(Fit, WatchesWhatItIsTold) {
-  std::vector<std::vector<float>> after;
-  const auto keep = [&](const EpochRecord&) { after.push_back(learned()); };
-  const double worth[] = {5, 4, 3.9, 3.7, 3.6, 1};  // by epoch: less is better
-  const auto monitor = [&](const EpochRecord& e) { return worth[e.epoch]; };
-  const auto epochs_of = [&](double min_delta) {
-    trainer = Classifiers(ClassifierNet{}, optimizer, options);
-    after.clear();
-    return trainer.fit(data, {.epochs = 6, .patience = 2, .min_delta = min_delta, .monitor = monitor, .on_epoch = keep}).size();
-  };
-  EXPECT_EQ(epochs_of(0), 6u);
-  EXPECT_EQ(learned(), after[5]);
-  EXPECT_EQ(epochs_of(0.25), 6u) << "4, 3.7, 1";
-  EXPECT_EQ(epochs_of(0.5), 4u) << "neither 3.9 nor 3.7";
-  EXPECT_EQ(learned(), after[1]);
-  for (const auto& [bad, text] : {std::pair(-1.0, "-1"), {-1e-9, "-1e-09"}, {double{NAN}, "nan"}})
-    EXPECT_EQ(error_of<OptionError>([&] { trainer.fit(data, {.min_delta = bad}); }),
-              std::string("fit: a min_delta of ") + text);
 }
 
 TEST_F(Fit, FindsMetricsByName) {
