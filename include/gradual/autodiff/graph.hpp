@@ -8,6 +8,11 @@ namespace gradual {
 /// The sizes of a graph's arrays: known first, so that the graph itself can be a constant of the right size.
 struct Counts {
   int nodes = 0, parameters = 0, inputs = 0, roots = 0, label_ranges = 0;
+
+  constexpr bool within(const Counts& room) const {
+    return nodes <= room.nodes && parameters <= room.parameters && inputs <= room.inputs && roots <= room.roots &&
+           label_ranges <= room.label_ranges;
+  }
 };
 constexpr Counts count(const Tape& tape) {
   return {tape.size(), static_cast<int>(tape.parameters.size()), static_cast<int>(tape.inputs.size()),
@@ -48,14 +53,15 @@ constexpr Graph<C> freeze(const From& from) {
   return graph;
 }
 
+/// Returns the first `used` of a graph's values as a tape.
 template <Counts C>
-constexpr Tape thaw(const Graph<C>& graph) {
+constexpr Tape thaw(const Graph<C>& graph, const Counts& used = C) {
   Tape tape;
-  tape.nodes.assign(graph.nodes, graph.nodes + C.nodes);
-  tape.parameters.assign(graph.parameters, graph.parameters + C.parameters);
-  tape.inputs.assign(graph.inputs, graph.inputs + C.inputs);
-  tape.roots.assign(graph.roots, graph.roots + C.roots);
-  tape.label_ranges.assign(graph.label_ranges, graph.label_ranges + C.label_ranges);
+  tape.nodes.assign(graph.nodes, graph.nodes + used.nodes);
+  tape.parameters.assign(graph.parameters, graph.parameters + used.parameters);
+  tape.inputs.assign(graph.inputs, graph.inputs + used.inputs);
+  tape.roots.assign(graph.roots, graph.roots + used.roots);
+  tape.label_ranges.assign(graph.label_ranges, graph.label_ranges + used.label_ranges);
   tape.first_adjoint = graph.first_adjoint;
   return tape;
 }

@@ -46,18 +46,25 @@ struct LoopBody {
   template <int S>
   struct TypesOf {
     using Element = ElementOf<slot<S>.dtype>;
+    using T = Computed<Element>;
     using Op = std::tuple_element_t<static_cast<std::size_t>(slot<S>.op < 0 ? 0 : slot<S>.op), OpTuple>;
+  };
+  template <int S>
+  struct ReductionTypesOf {
+    using Operand = typename TypesOf<slot<S>.in[0]>::T;
+    using Total = AccumulatorOf<P, slot<S>.node, Operand>;
+    using Lane = RowLane<typename TypesOf<S>::Op, Operand>;
   };
 
  public:
   template <int S>
   using Element = typename TypesOf<S>::Element;  ///< in memory
   template <int S>
-  using T = Computed<Element<S>>;
+  using T = typename TypesOf<S>::T;
   template <int S>
-  using Operand = T<slot<S>.in[0]>;  ///< of a reduction
+  using Operand = typename ReductionTypesOf<S>::Operand;  ///< of a reduction
   template <int S>
-  using Total = AccumulatorOf<P, slot<S>.node, Operand<S>>;  ///< of closed blocks of a reduction over the batch
+  using Total = typename ReductionTypesOf<S>::Total;  ///< of closed blocks of a reduction over the batch
   template <int S>
   using Op = typename TypesOf<S>::Op;
 
@@ -76,7 +83,7 @@ struct LoopBody {
   static constexpr bool is_argmax = slot<S>.source == Source::row_reduce && std::is_same_v<Op<S>, ArgMax>;
 
   template <int S>
-  using Lane = RowLane<Op<S>, Operand<S>>;
+  using Lane = typename ReductionTypesOf<S>::Lane;
 
   /// Values of one element; every index is a constant, so these live in registers.
   struct Values {

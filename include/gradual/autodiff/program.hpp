@@ -56,26 +56,29 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
   return {};
 }
 
-/// What must be known of a trace before what it recorded can be held in a constant.
-struct TapeSize {
+/// A trace as far as there is room: a constant's size must be known before what it holds, so only a larger trace has to be
+/// recorded twice.
+struct Recorded {
+  static constexpr Counts room{512, 64, 16, 64, 16};
   Message error;
   Counts counts;
+  Graph<room> graph;
 };
 template <class Trace>
-constexpr TapeSize size_of_tape() {
+constexpr Recorded record() {
   const Tape tape = Trace::tape();
-  return {tape.error, count(tape)};
+  return {tape.error, count(tape), freeze<Recorded::room>(tape)};
 }
-template <TapeSize>
+template <int>
 struct Known {};
 /// Whether the compiler can record a trace.
 template <class Trace>
-concept Recordable = requires { typename Known<size_of_tape<Trace>()>; };
+concept Recordable = requires { typename Known<record<Trace>().counts.nodes>; };
 /// Whether a trace is recordable; if not, makes the compiler say why, once.
 template <class Trace>
 constexpr bool recordable_or_why() {
   if constexpr (!Recordable<Trace>) {
-    [[maybe_unused]] constexpr TapeSize size = size_of_tape<Trace>();
+    [[maybe_unused]] constexpr Recorded recorded = record<Trace>();
   }
   return Recordable<Trace>;
 }
@@ -91,26 +94,32 @@ struct Program {
   using Shadow = typename detail::ShadowIn<Trace>::type;
 
  private:
-  // A graph's size must be known before the graph: the model is traced twice, and simplified into a graph of the traced size.
   static constexpr bool recordable = detail::Recordable<Trace>;
   static_assert(detail::recordable_or_why<Trace>(), "models and update rules must be constexpr, within the compiler's limits");
-  static constexpr detail::TapeSize traced = [] {
-    if constexpr (recordable) return detail::size_of_tape<Trace>();
-    else return detail::TapeSize{};
+  static constexpr detail::Recorded recorded = [] {
+    if constexpr (recordable) return detail::record<Trace>();
+    else return detail::Recorded{};
   }();
-  static constexpr Message error = traced.error;
+  static constexpr Message error = recorded.error;
   static_assert(error.empty() || model_error<error>());
-  static constexpr auto traced_graph = [] {
-    if constexpr (recordable) return freeze<traced.counts>(Trace::tape());
-    else return Graph<Counts{}>{};
+  static constexpr Counts traced = recorded.counts;
+  static constexpr bool had_room = traced.within(detail::Recorded::room);
+  static constexpr auto recorded_again = [] {
+    if constexpr (had_room) return Graph<Counts{}>{};
+    else return freeze<traced>(Trace::tape());
   }();
+  static constexpr Tape thawed() {
+    if constexpr (had_room) return thaw(recorded.graph, traced);
+    else return thaw(recorded_again);
+  }
+  // The model is simplified into a graph of the traced size: how much smaller it gets is not known before.
   struct Simplified {
     Counts counts;
-    Graph<traced.counts> graph;
+    Graph<traced> graph;
   };
   static constexpr Simplified simplified = [] {
-    const Tape tape = simplify(thaw(traced_graph));
-    return Simplified{count(tape), freeze<traced.counts>(tape)};
+    const Tape tape = simplify(thawed());
+    return Simplified{count(tape), freeze<traced>(tape)};
   }();
   static constexpr auto simple_graph = freeze<simplified.counts>(simplified.graph);
   static constexpr int kept = [] {

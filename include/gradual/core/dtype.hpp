@@ -45,16 +45,49 @@ constexpr DType find_dtype() {
 template <class T>
 inline constexpr DType dtype_of = detail::find_dtype<T>();
 
+namespace detail {
+// Templates of their own, not std::conditional_t: g++ compares conditionals of dependent types each with all others.
+template <DType>
+struct ElementFor {
+  using type = std::int32_t;
+};
+template <>
+struct ElementFor<DType::f32> {
+  using type = float;
+};
+template <>
+struct ElementFor<DType::f64> {
+  using type = double;
+};
+template <>
+struct ElementFor<DType::bf16> {
+  using type = bf16;
+};
+template <>
+struct ElementFor<DType::f16> {
+  using type = f16;
+};
+template <>
+struct ElementFor<DType::u8> {
+  using type = std::uint8_t;
+};
+
+template <class E>
+struct ComputedFrom {
+  using type = E;
+};
+template <class E>
+  requires(is_small_float<E> || std::is_same_v<E, std::uint8_t>)
+struct ComputedFrom<E> {
+  using type = float;
+};
+}  // namespace detail
+
 /// The C++ type of elements in memory, and the type in which they are computed.
 template <DType D>
-using ElementOf = std::conditional_t<
-    D == DType::f32, float,
-    std::conditional_t<D == DType::f64, double,
-                       std::conditional_t<D == DType::bf16, bf16,
-                                          std::conditional_t<D == DType::f16, f16,
-                                                             std::conditional_t<D == DType::u8, std::uint8_t, std::int32_t>>>>>;
+using ElementOf = typename detail::ElementFor<D>::type;
 template <class E>
-using Computed = std::conditional_t<is_small_float<E> || std::is_same_v<E, std::uint8_t>, float, E>;
+using Computed = typename detail::ComputedFrom<E>::type;
 
 /// Converts a number to an element of type E, then to the type in which that is computed: rounded if E has 16 bits.
 template <class E, class X>

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include <gradual/autodiff/cpu/narrow_rows.hpp>
 #include <gradual/autodiff/cpu/row_end.hpp>
 #include <gradual/autodiff/cpu/short_rows.hpp>
@@ -114,18 +116,22 @@ class LoopKernel {
       Body::columns > 0 && Body::columns < canonical_lanes ? static_cast<int>(Body::columns) : canonical_lanes;
 
   /// Each level is a loop of its own; unrolled, it would be joined lane by lane instead of in vectors.
-  template <int S, int Half = canonical_lanes / 2>
-  GRADUAL_INLINE static void join_lanes(Sink& sink) {
-    constexpr int pairs = used_lanes - Half < Half ? used_lanes - Half : Half;
+  template <int S>
+  GRADUAL_INLINE static void join_halves(Sink& sink, int half) {
+    const int pairs = used_lanes - half < half ? used_lanes - half : half;
     GRADUAL_IVDEP
     GRADUAL_KEEP_LOOP
     for (int l = 0; l < pairs; ++l)
-      sink.template put<S>(l, Lane<S>::join(sink.template get<S>(l), sink.template get<S>(l + Half)));
-    if constexpr (Half > 1) join_lanes<S, Half / 2>(sink);
+      sink.template put<S>(l, Lane<S>::join(sink.template get<S>(l), sink.template get<S>(l + half)));
   }
   template <int S>
   GRADUAL_INLINE static void finish_reduction(const Row& row, Sink& sink) {
-    join_lanes<S>(sink);
+    static_assert(canonical_lanes == 32);
+    join_halves<S>(sink, 16);
+    join_halves<S>(sink, 8);
+    join_halves<S>(sink, 4);
+    join_halves<S>(sink, 2);
+    join_halves<S>(sink, 1);
     using Element = typename Body::template Element<S>;
     *static_cast<Element*>(row.out[S]) = static_cast<Element>(Lane<S>::result(sink.template get<S>(0)));
   }
@@ -172,7 +178,10 @@ class LoopKernel {
     Sink sink;
     End end;
     const LoopMemory<slots> memory = LoopKernel::memory(a);
-    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink, end); });
+    if constexpr (Body::group.batch_reduces) {
+      Body::template for_slots<is_batch_reduced>(
+          [&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink, end); });
+    }
     for (std::int64_t r = from; r < to; ++r) {
       Body::start_row(memory, a.random, row, r);
       if constexpr (Body::group.row_reduces) {
@@ -197,7 +206,10 @@ class LoopKernel {
         run_columns(row, sink, columns);
       }
     }
-    Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink, end); });
+    if constexpr (Body::group.batch_reduces) {
+      Body::template for_slots<is_batch_reduced>(
+          [&](auto s) __attribute__((always_inline)) { keep_chain<s()>(a, sink, end); });
+    }
   }
   static constexpr Part::Range whole_row() { return {0, Body::columns}; }
 
@@ -212,16 +224,21 @@ class LoopKernel {
     for (std::int64_t c = first; c < last; ++c) element(row, sink, 0, c);
   }
 
-  /// For every sum over samples of the group: begins (total and chain from +0) or closes (total += chain) a block.
-  template <class F>
-  static void for_sums(const StepArguments& a, Part::Range columns, F f) {
+  /// What happens to every sum over samples of the group: its total, or its chain over a block, begins at +0, or the chain is
+  /// added to the total.
+  enum class SumStep { begin_total, begin_block, close_block };
+  static void for_sums(const StepArguments& a, Part::Range columns, SumStep step) {
     Body::template for_slots<is_batch_reduced>([&](auto s) {
       const int node = places(a).node[s()];
-      auto* total = static_cast<typename Body::template Total<s()>*>(a.address[node]);
+      using Total = typename Body::template Total<s()>;
+      auto* total = static_cast<Total*>(a.address[node]);
       auto* chain = static_cast<Chain<s()>*>(a.open[node]);
+      if (step == SumStep::begin_total) std::fill(total + columns.begin, total + columns.end, Total{});
+      if (step == SumStep::begin_block) std::fill(chain + columns.begin, chain + columns.end, Chain<s()>{});
+      if (step != SumStep::close_block) return;
       GRADUAL_IVDEP
       GRADUAL_KEEP_LOOP  // else 16 columns would be added one by one
-      for (std::int64_t c = columns.begin; c < columns.end; ++c) f(total[c], chain[c]);
+      for (std::int64_t c = columns.begin; c < columns.end; ++c) total[c] += chain[c];
     });
   }
 
@@ -252,11 +269,11 @@ class LoopKernel {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
       const Part::Range columns = divisible() ? a.part.of(Body::columns, 16) : whole_row();
-      if (a.first) for_sums(a, columns, [](auto& total, auto&) { total = {}; });
+      if (a.first) for_sums(a, columns, SumStep::begin_total);
       for (const BlockPiece& piece : BlockPieces(begin, end, positions, a.last)) {
-        if (piece.begins) for_sums(a, columns, [](auto&, auto& chain) { chain = 0; });
+        if (piece.begins) for_sums(a, columns, SumStep::begin_block);
         run_rows(a, piece.begin - begin, piece.end - begin, columns);
-        if (piece.closes) for_sums(a, columns, [](auto& total, auto& chain) { total += chain; });
+        if (piece.closes) for_sums(a, columns, SumStep::close_block);
       }
     }
   }
