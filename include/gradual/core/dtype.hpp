@@ -48,39 +48,23 @@ inline constexpr DType dtype_of = detail::find_dtype<T>();
 namespace detail {
 // Templates of their own, not std::conditional_t: g++ compares conditionals of dependent types each with all others.
 template <DType>
-struct ElementFor {
-  using type = std::int32_t;
-};
+struct ElementFor : std::type_identity<std::int32_t> {};
 template <>
-struct ElementFor<DType::f32> {
-  using type = float;
-};
+struct ElementFor<DType::f32> : std::type_identity<float> {};
 template <>
-struct ElementFor<DType::f64> {
-  using type = double;
-};
+struct ElementFor<DType::f64> : std::type_identity<double> {};
 template <>
-struct ElementFor<DType::bf16> {
-  using type = bf16;
-};
+struct ElementFor<DType::bf16> : std::type_identity<bf16> {};
 template <>
-struct ElementFor<DType::f16> {
-  using type = f16;
-};
+struct ElementFor<DType::f16> : std::type_identity<f16> {};
 template <>
-struct ElementFor<DType::u8> {
-  using type = std::uint8_t;
-};
+struct ElementFor<DType::u8> : std::type_identity<std::uint8_t> {};
 
 template <class E>
-struct ComputedFrom {
-  using type = E;
-};
+struct ComputedFrom : std::type_identity<E> {};
 template <class E>
   requires(is_small_float<E> || std::is_same_v<E, std::uint8_t>)
-struct ComputedFrom<E> {
-  using type = float;
-};
+struct ComputedFrom<E> : std::type_identity<float> {};
 }  // namespace detail
 
 /// The C++ type of elements in memory, and the type in which they are computed.
