@@ -36,7 +36,7 @@ constexpr std::string_view layer_name(const Node& node, const ParameterInfo* par
   return node.layer < 0 ? std::string_view() : parameters[node.layer].layer();
 }
 
-/// Copies a tape, or a larger graph, to a graph of size C.
+/// Copies a tape, or a graph of another size, to a graph of size C, as far as that has room.
 template <Counts C, class From>
 constexpr Graph<C> freeze(const From& from) {
   const auto copy = [](const auto& values, auto* to, int room) {
@@ -53,15 +53,14 @@ constexpr Graph<C> freeze(const From& from) {
   return graph;
 }
 
-/// Returns the first `used` of a graph's values as a tape.
 template <Counts C>
-constexpr Tape thaw(const Graph<C>& graph, const Counts& used = C) {
+constexpr Tape thaw(const Graph<C>& graph) {
   Tape tape;
-  tape.nodes.assign(graph.nodes, graph.nodes + used.nodes);
-  tape.parameters.assign(graph.parameters, graph.parameters + used.parameters);
-  tape.inputs.assign(graph.inputs, graph.inputs + used.inputs);
-  tape.roots.assign(graph.roots, graph.roots + used.roots);
-  tape.label_ranges.assign(graph.label_ranges, graph.label_ranges + used.label_ranges);
+  tape.nodes.assign(graph.nodes, graph.nodes + C.nodes);
+  tape.parameters.assign(graph.parameters, graph.parameters + C.parameters);
+  tape.inputs.assign(graph.inputs, graph.inputs + C.inputs);
+  tape.roots.assign(graph.roots, graph.roots + C.roots);
+  tape.label_ranges.assign(graph.label_ranges, graph.label_ranges + C.label_ranges);
   tape.first_adjoint = graph.first_adjoint;
   return tape;
 }

@@ -103,22 +103,17 @@ struct Program {
   static constexpr Message error = recorded.error;
   static_assert(error.empty() || model_error<error>());
   static constexpr Counts traced = recorded.counts;
-  static constexpr bool had_room = traced.within(detail::Recorded::room);
-  static constexpr auto recorded_again = [] {
-    if constexpr (had_room) return Graph<Counts{}>{};
+  static constexpr auto traced_graph = [] {
+    if constexpr (traced.within(detail::Recorded::room)) return freeze<traced>(recorded.graph);
     else return freeze<traced>(Trace::tape());
   }();
-  static constexpr Tape thawed() {
-    if constexpr (had_room) return thaw(recorded.graph, traced);
-    else return thaw(recorded_again);
-  }
   // The model is simplified into a graph of the traced size: how much smaller it gets is not known before.
   struct Simplified {
     Counts counts;
     Graph<traced> graph;
   };
   static constexpr Simplified simplified = [] {
-    const Tape tape = simplify(thawed());
+    const Tape tape = simplify(thaw(traced_graph));
     return Simplified{count(tape), freeze<traced>(tape)};
   }();
   static constexpr auto simple_graph = freeze<simplified.counts>(simplified.graph);
