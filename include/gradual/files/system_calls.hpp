@@ -20,6 +20,9 @@
 
 namespace gradual::detail {
 
+/// The most bytes of one read or write: macOS and Windows refuse 2 GiB and more.
+inline constexpr std::size_t most_at_once = 1 << 30;
+
 #if defined(_WIN32)
 
 using FileStatus = struct ::_stat64;
@@ -45,10 +48,10 @@ inline int keep_mode(int, const FileStatus&) { return 0; }  // a file without a 
 inline bool is_link(const std::string&) { return false; }  // a link is replaced
 inline std::string without_links(const std::string& path) { return path; }
 inline std::int64_t read_some(int file, char* to, std::size_t most) {
-  return ::_read(file, to, static_cast<unsigned>(std::min<std::size_t>(most, 1 << 30)));
+  return ::_read(file, to, static_cast<unsigned>(std::min(most, most_at_once)));
 }
 inline std::int64_t write_some(int file, const void* from, std::size_t most) {
-  return ::_write(file, from, static_cast<unsigned>(std::min<std::size_t>(most, 1 << 30)));
+  return ::_write(file, from, static_cast<unsigned>(std::min(most, most_at_once)));
 }
 inline int sync_file(int file) { return ::_commit(file); }
 inline int close_written(int file) { return ::_close(file); }
@@ -98,12 +101,15 @@ inline std::string without_links(const std::string& path) {
   return canonical != nullptr ? canonical.get() : path;
 }
 inline std::int64_t read_some(int file, char* to, std::size_t most) {
-  return uninterrupted([&] { return ::read(file, to, most); });
+  return uninterrupted([&] { return ::read(file, to, std::min(most, most_at_once)); });
 }
 inline std::int64_t write_some(int file, const void* from, std::size_t most) {
-  return uninterrupted([&] { return ::write(file, from, most); });
+  return uninterrupted([&] { return ::write(file, from, std::min(most, most_at_once)); });
 }
 inline int sync_file(int file) {
+#if defined(__APPLE__)  // whose fsync leaves data in the drive's cache; some file systems have nothing else
+  if (uninterrupted([&] { return ::fcntl(file, F_FULLFSYNC); }) >= 0) return 0;
+#endif
   return uninterrupted([&] { return ::fsync(file); });
 }
 inline int close_written(int file) { return ::close(file) == 0 || errno == EINTR ? 0 : -1; }  // interrupted, it is closed too
