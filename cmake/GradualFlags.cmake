@@ -29,12 +29,12 @@ function(gradual_compile_options result)
   gradual_cxx_flags(flags)
   set(options "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20;--fmad=false>")
   foreach(flag IN LISTS flags)
-    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:${flag}>"
+    list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:${flag}>"
       "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-Xcompiler=${flag}>")
   endforeach()
   # Eight times g++'s default: for nets of hundreds of unrolled steps.
   list(APPEND options "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fconstexpr-ops-limit=268435456>"
-    "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-fconstexpr-steps=268435456>")
+    "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-fconstexpr-steps=268435456>")
   # At -O2, g++ vectorises few loops by default: steps would take twice as long.
   list(APPEND options "$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<CONFIG:RelWithDebInfo>>:-ftree-vectorize;-fvect-cost-model=dynamic>")
   set(${result} "${options}" PARENT_SCOPE)
