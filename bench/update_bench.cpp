@@ -23,7 +23,10 @@ void triad(float* a, const float* b, const float* c, cpu::Part::Range part) {
 
 /// Returns the floats in each array of the triad: four times the largest cache, or as many as fit into half of the free memory.
 std::int64_t triad_elements() {
-  const std::int64_t cache = std::max<std::int64_t>(::sysconf(_SC_LEVEL3_CACHE_SIZE), 32_MiB);
+  std::int64_t cache = 32_MiB;
+#if defined(_SC_LEVEL3_CACHE_SIZE)  // unlike on macOS
+  cache = std::max<std::int64_t>(cache, ::sysconf(_SC_LEVEL3_CACHE_SIZE));
+#endif
   const std::int64_t wanted = cache * 4, room = system_memory().free / 2 / 3 / 64 * 64;
   std::printf("largest cache %lld MiB, arrays of the triad %lld MiB each\n", static_cast<long long>(cache / 1_MiB),
               static_cast<long long>(std::min(wanted, room) / 1_MiB));

@@ -7,7 +7,8 @@ mark_as_advanced(RapidJSON_INCLUDE_DIR)
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(RapidJSON REQUIRED_VARS RapidJSON_INCLUDE_DIR
-  REASON_FAILURE_MESSAGE "install rapidjson-dev, or set RapidJSON_INCLUDE_DIR to the folder that holds rapidjson/")
+  REASON_FAILURE_MESSAGE
+    "install rapidjson-dev (Homebrew: rapidjson), or set RapidJSON_INCLUDE_DIR to the folder that holds rapidjson/")
 
 if(RapidJSON_FOUND AND NOT TARGET RapidJSON::RapidJSON)
   set(RapidJSON_only "${RapidJSON_INCLUDE_DIR}")
