@@ -2,7 +2,7 @@
 #include <tuple>
 #include <utility>
 
-#include <gradual/autodiff/randomness.hpp>
+#include <gradual/autodiff/loop_row.hpp>
 #include <gradual/autodiff/row_lane.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/shared_loops.hpp>
@@ -24,9 +24,9 @@ struct SlotIndex {
 
 /// The computation of group G of program P for one element, on every backend: members in registers, one after another. How
 /// elements are distributed, and where reductions go, is up to the backend.
-template <class P, int G>
+template <class P, int G, Staging How = Staging::none>
 struct LoopBody {
-  static constexpr auto plan = loop_plan<P, G>;
+  static constexpr auto plan = loop_plan<P, G>.staged(How);
   static constexpr Group group = P::template group<G>;
   static constexpr int slots = plan.count;
   static constexpr Shape domain = plan.domain;
@@ -85,33 +85,8 @@ struct LoopBody {
   template <int S>
   using Lane = typename ReductionTypesOf<S>::Lane;
 
-  /// Values of one element; every index is a constant, so these live in registers.
-  struct Values {
-    float f32[slots];
-    double f64[slots];
-    std::int32_t i32[slots];
-    template <class X>
-    GRADUAL_HD GRADUAL_INLINE X* of() {
-      if constexpr (std::is_same_v<X, float>) return f32;
-      else if constexpr (std::is_same_v<X, double>) return f64;
-      else return i32;
-    }
-    template <class X>
-    GRADUAL_HD GRADUAL_INLINE const X* of() const {
-      return const_cast<Values*>(this)->template of<X>();
-    }
-  };
-
-  /// The state of the current row: pointers, and the values that all its columns share.
-  struct Row {
-    Values uniform;  ///< for a padded view or a join: the number that it is padded with
-    const void* in[slots];
-    void* out[slots];
-    std::int64_t offset[slots];
-    bool inside[slots];
-    std::uint64_t key[slots];
-    DropoutMask::Draw<double> mask[slots];
-  };
+  using Values = LoopValues<slots>;
+  using Row = LoopRow<slots>;
 
  private:
   template <bool (*Those)(const Slot&)>
@@ -161,6 +136,13 @@ struct LoopBody {
   GRADUAL_HD GRADUAL_INLINE static void finish_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
     compute_from<is_of_element, 0, Stores, false, 0>(row, v, sink, c,
                                                      std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
+  }
+  /// Reads or draws what is given of column c, of which the row does not have all.
+  GRADUAL_EITHER_SIDE
+  GRADUAL_HD GRADUAL_INLINE static void given_element(const Row& row, Values& v, std::int64_t c) {
+    NoSink none;
+    compute_from<is_given_with_element, 0, false, true, 0>(row, v, none, c,
+                                                           std::make_integer_sequence<int, chunk<is_given_with_element, 0>>{});
   }
   /// The number of slots that `read_element` reads.
   static constexpr int reads_of_element = [] {

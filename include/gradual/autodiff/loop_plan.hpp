@@ -20,6 +20,7 @@ struct Slot {
   int op = -1;       ///< index in the program's list of ops
   DType dtype = DType::f32;
   bool stored = false;
+  bool costly = false;
   bool uniform = false;  ///< the same for all columns: computed once for each row
   Draws draws = Draws::mask;  ///< of a random source
   double number = 0;         ///< of a constant or padding, or the rate of a mask
@@ -44,16 +45,27 @@ constexpr bool is_of_element(const Slot& slot) { return is_evaluated(slot) && !s
 constexpr bool is_read_with_element(const Slot& slot) {
   return (slot.source == Source::load || slot.source == Source::view) && !slot.uniform;
 }
+/// Whether it is neither computed nor a constant.
+constexpr bool is_given(const Slot& slot) { return slot.source < Source::constant && is_evaluated(slot); }
+constexpr bool is_given_with_element(const Slot& slot) { return is_given(slot) && !slot.uniform; }
 constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
 constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
 /// Whether it is a node that a kernel computes; of a join, only the whole.
 constexpr bool is_member(const Slot& slot) {
   return slot.stored || slot.source == Source::join || slot.source >= Source::map;
 }
+
+/// Whether a loop computes from copies of what is given: none, of one row, or of several.
+enum class Staging : unsigned char { none, row, rows };
+/// Whether it is copied. What all columns share is so only if rows are several.
+constexpr bool is_copied(const Slot& slot, Staging staging) {
+  if (staging == Staging::none || slot.source == Source::load) return false;
+  return staging == Staging::rows ? is_given(slot) : is_given_with_element(slot);
+}
+
 /// Whether some of its state belongs to a row rather than to an element.
 constexpr bool begins_with_row(const Slot& slot) {
-  const bool given = slot.source < Source::constant && is_evaluated(slot);
-  return given || slot.uniform || is_row_reduced(slot) || (slot.stored && !is_batch_reduced(slot));
+  return is_given(slot) || slot.uniform || is_row_reduced(slot) || (slot.stored && !is_batch_reduced(slot));
 }
 
 template <int Capacity>
@@ -85,6 +97,31 @@ struct LoopPlan {
   /// Whether a view reads consecutive memory over the axes from `first` on, or one element for all.
   constexpr bool in_order(int slot, int first) const {
     return linear(slot, first) && slots[slot].stride[domain.rank > 0 ? domain.rank - 1 : 0] <= 1;
+  }
+
+  /// Whether all that a row reads or counts lies in order, without padding inside the row.
+  constexpr bool reads_in_order() const {
+    for (int s = 0; s < count; ++s) {
+      const Slot& slot = slots[s];
+      const bool pads = slot.source == Source::pad && slot.axis >= row_axes;
+      if (strided(slot.source) && !slot.uniform && (pads || !in_order(s, row_axes))) return false;
+    }
+    return true;
+  }
+
+  /// The same computation, which loads copies of what is given.
+  constexpr LoopPlan staged(Staging staging) const {
+    LoopPlan result = *this;
+    for (int s = 0; s < count; ++s) {
+      Slot& slot = result.slots[s];
+      if (is_copied(slot, staging)) {
+        slot.source = Source::load;
+        slot.uniform = false;
+      }
+      for (const int operand : slot.in)
+        if (slot.source == Source::map && operand >= 0) slot.uniform = slot.uniform && result.slots[operand].uniform;
+    }
+    return result;
   }
 
   /// Pieces of a row: the i-th is [begin[i], begin[i + 1]).
@@ -242,6 +279,7 @@ class LoopPlanner {
     } else {
       slot.source = Source::map;
       slot.op = index_in(Ops{}, *node.op);
+      slot.costly = node.op->costly;
     }
   }
 

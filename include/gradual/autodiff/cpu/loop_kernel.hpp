@@ -3,7 +3,7 @@
 
 #include <gradual/autodiff/cpu/narrow_rows.hpp>
 #include <gradual/autodiff/cpu/row_end.hpp>
-#include <gradual/autodiff/cpu/short_rows.hpp>
+#include <gradual/autodiff/cpu/staged_rows.hpp>
 #include <gradual/core/block_pieces.hpp>
 
 namespace gradual::cpu {
@@ -29,9 +29,9 @@ template <class P, int G, bool Shared>
 class LoopKernel {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
-  using Short = ShortRows<P, G>;
   using Narrow = NarrowRows<P, G>;
   using End = RowEnd<P, G>;
+  using Staged = StagedRows<P, G>;
   static constexpr int slots = Body::slots;
   template <int S>
   using Lane = typename Body::template Lane<S>;
@@ -182,9 +182,21 @@ class LoopKernel {
       Body::template for_slots<is_batch_reduced>(
           [&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink, end); });
     }
-    for (std::int64_t r = from; r < to; ++r) {
+    if constexpr (Staged::staging == Staging::rows) {
+      Staged staged;
+      Place place{sink, 0};
+      for (std::int64_t r = from; r < to; r += Staged::together)
+        staged.run_rows(memory, a.random, r, static_cast<int>(to - r < Staged::together ? to - r : Staged::together), place);
+    }
+    for (std::int64_t r = from; r < to && Staged::staging != Staging::rows; ++r) {
       Body::start_row(memory, a.random, row, r);
-      if constexpr (Body::group.row_reduces) {
+      if constexpr (Staged::staging == Staging::row) {
+        Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
+        Staged staged;
+        staged.run_lanes(row, sink);
+        Body::template for_slots<is_row_reduced>(
+            [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
+      } else if constexpr (Body::group.row_reduces) {
         Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
         constexpr std::int64_t whole = End::apply ? End::begin : Body::columns;
         constexpr int left = static_cast<int>(whole % canonical_lanes);
@@ -259,9 +271,7 @@ class LoopKernel {
         run_flat(a, first, last);
       }
     } else if constexpr (!Body::group.batch_reduces) {
-      auto [first, last] = a.part.of(Body::rows * batch);
-      if constexpr (Short::apply)
-        for (; first + Short::together <= last; first += Short::together) Short::run(a, memory(a), first);
+      const auto [first, last] = a.part.of(Body::rows * batch);
       if constexpr (Narrow::apply)
         if (last - first >= Narrow::least) return Narrow::run(a, memory(a), first, last);
       run_rows(a, first, last, whole_row());

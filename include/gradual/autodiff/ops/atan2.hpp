@@ -8,6 +8,7 @@ namespace gradual {
 struct Atan2 {
   static constexpr const char* name = "atan2";
   static constexpr int arity = 2;
+  static constexpr bool costly = true;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   static constexpr Special specials[] = {
       {{0, 0}, 0, {0, 0}}, {{-0.0, 0}, -0.0, {0, 0}}, {{0, -0.0}, special::pi, {0, 0}},

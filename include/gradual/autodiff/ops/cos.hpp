@@ -8,6 +8,7 @@ namespace gradual {
 struct Cos {
   static constexpr const char* name = "cos";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {{{0}, 1, {0}}, {{special::inf}, special::nan, {special::nan}}};
   template <class T>

@@ -23,6 +23,7 @@ constexpr Var trigamma(Var x) {
 struct Digamma {
   static constexpr const char* name = "digamma";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{.low = 0.3, .high = 12, .ulp = 4};
   static constexpr Special specials[] = {
       {{0}, -special::inf, {special::inf}}, {{-0.0}, -special::inf, {special::inf}},

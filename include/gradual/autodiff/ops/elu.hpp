@@ -8,6 +8,7 @@ namespace gradual {
 struct Elu {
   static constexpr const char* name = "elu";
   static constexpr int arity = 2;
+  static constexpr bool costly = true;
   static constexpr Domain domain{.low = -3, .high = 3, .kink_at_zero = true};
   static constexpr Special specials[] = {
       {{0, 0.25}, 0, {0.25, 0}}, {{-0.0, 0.25}, -0.0, {0.25, 0}}, {{special::least, 0.25}, special::least, {1, 0}},

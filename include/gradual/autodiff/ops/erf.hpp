@@ -8,6 +8,7 @@ namespace gradual {
 struct Erf {
   static constexpr const char* name = "erf";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {1.1283791670955126}}, {{special::most}, 1, {0}}, {{special::inf}, 1, {0}},

@@ -14,6 +14,7 @@ namespace gradual {
 struct Erfcx {
   static constexpr const char* name = "erfcx";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{.low = -2, .high = 6, .ulp = 4};
   static constexpr Special specials[] = {
       {{0}, 1, {-1.1283791670955126}}, {{-0.0}, 1, {-1.1283791670955126}}, {{special::inf}, 0, {0}},

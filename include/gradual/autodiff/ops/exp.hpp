@@ -8,6 +8,7 @@ namespace gradual {
 struct Exp {
   static constexpr const char* name = "exp";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{0}, 1, {1}}, {{special::most}, special::inf, {special::inf}}, {{-special::most}, 0, {0}},

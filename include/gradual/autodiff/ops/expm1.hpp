@@ -8,6 +8,7 @@ namespace gradual {
 struct Expm1 {
   static constexpr const char* name = "expm1";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {1}}, {{special::least}, special::least, {1}}, {{-1000}, -1, {0}},

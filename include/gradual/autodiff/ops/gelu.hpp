@@ -7,6 +7,7 @@ namespace gradual {
 struct Gelu {
   static constexpr const char* name = "gelu";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{.low = -3, .high = 3, .ulp = 128};  // 1 + erf cancels where x is negative
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {0.5}}, {{800}, 800, {1}}, {{-800}, -0.0, {0}}, {{special::most}, special::most, {1}},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Lgamma {
   static constexpr const char* name = "lgamma";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{0.3, 12};
   static constexpr Special specials[] = {
       {{0}, special::inf, {-special::inf}}, {{-0.0}, special::inf, {-special::inf}},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Log1p {
   static constexpr const char* name = "log1p";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-0.7, 3};
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {1}}, {{special::least}, special::least, {1}}, {{-1}, -special::inf, {special::inf}},

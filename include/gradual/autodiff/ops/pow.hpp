@@ -8,6 +8,7 @@ namespace gradual {
 struct Pow {
   static constexpr const char* name = "pow";
   static constexpr int arity = 2;
+  static constexpr bool costly = true;
   static constexpr Domain domain{0.3, 3};
   static constexpr Special specials[] = {
       {{0, 0}, 1, {0, 0}}, {{0, -1}, special::inf, {-special::inf, -special::inf}}, {{0, 0.5}, 0, {special::inf, 0}},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Sigmoid {
   static constexpr const char* name = "sigmoid";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{0}, 0.5, {0.25}}, {{800}, 1, {0}}, {{-800}, 0, {0}}, {{special::inf}, 1, {0}}, {{-special::inf}, 0, {0}}};

@@ -8,6 +8,7 @@ namespace gradual {
 struct Silu {
   static constexpr const char* name = "silu";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {0.5}}, {{800}, 800, {1}}, {{-800}, -0.0, {0}}, {{special::inf}, special::inf, {special::nan}},

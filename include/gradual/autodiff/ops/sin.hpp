@@ -8,6 +8,7 @@ namespace gradual {
 struct Sin {
   static constexpr const char* name = "sin";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {1}}, {{special::least}, special::least, {1}}, {{special::inf}, special::nan, {special::nan}}};

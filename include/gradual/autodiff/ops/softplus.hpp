@@ -8,6 +8,7 @@ namespace gradual {
 struct Softplus {
   static constexpr const char* name = "softplus";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{0}, 0.69314718055994531, {0.5}}, {{1000}, 1000, {1}}, {{-1000}, 0, {0}}, {{special::inf}, special::inf, {1}},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Tanh {
   static constexpr const char* name = "tanh";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr Domain domain{-3, 3};
   static constexpr Special specials[] = {
       {{-0.0}, -0.0, {1}}, {{special::least}, special::least, {1}}, {{special::most}, 1, {0}}, {{special::inf}, 1, {0}},

@@ -8,6 +8,7 @@ namespace gradual {
 struct Xlogy {
   static constexpr const char* name = "xlogy";
   static constexpr int arity = 2;
+  static constexpr bool costly = true;
   static constexpr Domain domain{0.3, 3};
   static constexpr Special specials[] = {
       {{0, 0}, 0, {0, 0}}, {{0, -1}, 0, {0, 0}}, {{0, 2}, 0, {0.69314718055994531, 0}},
