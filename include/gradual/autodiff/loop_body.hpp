@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <gradual/autodiff/loop_row.hpp>
+#include <gradual/autodiff/randomness.hpp>
 #include <gradual/autodiff/row_lane.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/autodiff/shared_loops.hpp>

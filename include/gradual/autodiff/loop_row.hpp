@@ -1,7 +1,7 @@
 #pragma once
 #include <type_traits>
 
-#include <gradual/autodiff/randomness.hpp>
+#include <gradual/autodiff/ops/dropout.hpp>
 
 namespace gradual {
 
