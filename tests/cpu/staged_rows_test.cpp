@@ -2,6 +2,8 @@
 // the reference, for everything that may be copied.
 #include <gtest/gtest.h>
 
+#include <cfenv>
+
 #include "../compiled_against_reference.hpp"
 
 namespace staged_rows_test {
@@ -93,6 +95,22 @@ TEST(StagedRows, OfManyWidths) {
   static_assert(staged<Net::Training>(Staging::rows) > 20);
   const auto x = numbers(samples * 63);
   expect_equal_bits<Net>({x}, std::span(x));
+}
+
+struct Reciprocals {
+  Parameter scale;
+  constexpr explicit Reciprocals(Scope s) : scale(s.parameter("scale", Shape{5}, init::constant(1))) {}
+  constexpr Loss loss(Var x) const { return {sum(1.0 / (x * scale), {1})}; }
+};
+
+TEST(StagedRows, ThatAreMissingTrapNowhere) {
+  Session session(Compiled<Reciprocals, Inputs<f32[5]>>{}, Accumulate{Sgd{.learning_rate = 0.1f}}, {.global_batch = 16});
+  std::feclearexcept(FE_ALL_EXCEPT);
+  session.evaluate(std::vector<float>(16 * 5, 0x1p-126f));  // leaves numbers where missing rows would lie
+  EXPECT_NE(std::fetestexcept(FE_OVERFLOW), 0);
+  std::feclearexcept(FE_ALL_EXCEPT);
+  session.evaluate(std::vector<float>(5, 2.0f));
+  EXPECT_EQ(std::fetestexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW), 0);
 }
 
 }  // namespace staged_rows_test

@@ -21,11 +21,13 @@ class ShortRows {
   static constexpr int together = columns >= 4 ? 16 : columns > 0 ? 64 / columns : 0;  ///< rows
 
   /// Reduces the operands of slot S of `rows` rows, at most `together`, to a number for each. Joins the lanes that exist in
-  /// canonical order; joining the others would change nothing.
+  /// canonical order; joining the others would change nothing. Rows that are missing repeat others, and so raise no other
+  /// floating-point exceptions.
   template <int S>
-  GRADUAL_INLINE static void reduce(const typename Body::template Operand<S>* operands, int rows,
+  GRADUAL_INLINE static void reduce(typename Body::template Operand<S>* operands, int rows,
                                     typename Body::template Element<S>* out) {
     using Lane = typename Body::template Lane<S>;
+    for (int i = rows * columns; i < together * columns; ++i) operands[i] = operands[i - rows * columns];
     typename Lane::type lane[columns][together];
     for (int c = 0; c < columns; ++c) {
       GRADUAL_IVDEP
