@@ -6,6 +6,7 @@
 struct Mish {
   static constexpr const char* name = "mish";
   static constexpr int arity = 1;
+  static constexpr bool costly = true;
   static constexpr gradual::Domain domain{.low = -4, .high = 4};
   static constexpr gradual::Special specials[] = {{{0}, 0, {0.6}}, {{800}, 800, {1}}, {{-800}, -0.0, {0}}};
   template <class T>

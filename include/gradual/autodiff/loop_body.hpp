@@ -138,7 +138,7 @@ struct LoopBody {
     compute_from<is_of_element, 0, Stores, false, 0>(row, v, sink, c,
                                                      std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
-  /// Reads or draws what is given of column c, of which the row does not have all.
+  /// Reads or draws what is given of column c and is not the same for all columns.
   GRADUAL_EITHER_SIDE
   GRADUAL_HD GRADUAL_INLINE static void given_element(const Row& row, Values& v, std::int64_t c) {
     NoSink none;

@@ -57,7 +57,7 @@ constexpr bool is_member(const Slot& slot) {
 
 /// Whether a loop computes from copies of what is given: none, of one row, or of several.
 enum class Staging : unsigned char { none, row, rows };
-/// Whether it is copied. What all columns share is so only if rows are several.
+/// Whether it is copied. What all columns of a row share differs between rows, and is copied only of several.
 constexpr bool is_copied(const Slot& slot, Staging staging) {
   if (staging == Staging::none || slot.source == Source::load) return false;
   return staging == Staging::rows ? is_given(slot) : is_given_with_element(slot);
@@ -112,6 +112,7 @@ struct LoopPlan {
   /// The same computation, which loads copies of what is given.
   constexpr LoopPlan staged(Staging staging) const {
     LoopPlan result = *this;
+    if (staging == Staging::none) return result;
     for (int s = 0; s < count; ++s) {
       Slot& slot = result.slots[s];
       if (is_copied(slot, staging)) {

@@ -93,7 +93,7 @@ struct OpInfo {
   double (*f64)(double, double, double);
   float (*i32)(std::int32_t, std::int32_t, std::int32_t);
   bool takes_integers;  ///< most do not; a flag, since under UBSan no constant expression may test a function for null
-  bool costly;          ///< takes as long as ten additions or more: an approximation, such as tanh
+  bool costly;          ///< an approximation, such as tanh, rather than a few instructions
   /// The value that reductions start from.
   double identity;
 };

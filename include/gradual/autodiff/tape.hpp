@@ -358,7 +358,7 @@ constexpr OpInfo describe() {
     info.i32 = &call_scalar<Op, std::int32_t, float>;
     info.takes_integers = true;
   }
-  info.costly = requires { Op::costly; };
+  info.costly = requires { requires Op::costly; };
   return info;
 }
 

@@ -172,9 +172,25 @@ class LoopKernel {
     if constexpr (Piece + 1 < pieces.count) run_columns<Piece + 1>(row, sink, columns);
   }
 
+  GRADUAL_INLINE static void run_lanes(Row& row, Sink& sink, End& end) {
+    constexpr std::int64_t whole = End::apply ? End::begin : Body::columns;
+    constexpr int left = static_cast<int>(whole % canonical_lanes);
+    if constexpr (whole > left) {
+      for (std::int64_t c = 0; c < whole - left; c += canonical_lanes) {
+        GRADUAL_IVDEP
+        for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
+      }
+    }
+    if constexpr (left > 0) {
+      GRADUAL_IVDEP
+      GRADUAL_KEEP_LOOP  // else they would be computed one by one
+      for (int l = 0; l < left; ++l) element(row, sink, l, whole - left + l);
+    }
+    if constexpr (End::apply) end.run(row, sink);
+  }
+
   GRADUAL_INLINE static void run_rows(const StepArguments& a, std::int64_t from, std::int64_t to,
                                       Part::Range columns) {
-    Row row;
     Sink sink;
     End end;
     const LoopMemory<slots> memory = LoopKernel::memory(a);
@@ -182,40 +198,29 @@ class LoopKernel {
       Body::template for_slots<is_batch_reduced>(
           [&](auto s) __attribute__((always_inline)) { start_chain<s()>(a, sink, end); });
     }
+    std::int64_t r = from;
+    [[maybe_unused]] Staged staged;
     if constexpr (Staged::staging == Staging::rows) {
-      Staged staged;
       Place place{sink, 0};
-      for (std::int64_t r = from; r < to; r += Staged::together)
-        staged.run_rows(memory, a.random, r, static_cast<int>(to - r < Staged::together ? to - r : Staged::together), place);
+      for (; r + Staged::together <= to; r += Staged::together)
+        staged.run_rows(memory, a.random, r, Staged::together, place);
+      if (to - r >= Staged::least) {
+        staged.run_rows(memory, a.random, r, static_cast<int>(to - r), place);
+        r = to;
+      }
     }
-    for (std::int64_t r = from; r < to && Staged::staging != Staging::rows; ++r) {
-      Body::start_row(memory, a.random, row, r);
-      if constexpr (Staged::staging == Staging::row) {
-        Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
-        Staged staged;
-        staged.run_lanes(row, sink);
-        Body::template for_slots<is_row_reduced>(
-            [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
-      } else if constexpr (Body::group.row_reduces) {
-        Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
-        constexpr std::int64_t whole = End::apply ? End::begin : Body::columns;
-        constexpr int left = static_cast<int>(whole % canonical_lanes);
-        if constexpr (whole > left) {
-          for (std::int64_t c = 0; c < whole - left; c += canonical_lanes) {
-            GRADUAL_IVDEP
-            for (int l = 0; l < canonical_lanes; ++l) element(row, sink, l, c + l);
-          }
-        }
-        if constexpr (left > 0) {
-          GRADUAL_IVDEP
-          GRADUAL_KEEP_LOOP  // else they would be computed one by one
-          for (int l = 0; l < left; ++l) element(row, sink, l, whole - left + l);
-        }
-        if constexpr (End::apply) end.run(row, sink);
-        Body::template for_slots<is_row_reduced>(
-            [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
-      } else {
-        run_columns(row, sink, columns);
+    if constexpr (Staged::staging != Staging::rows || Staged::least > 1) {
+      Row row;
+      for (; r < to; ++r) {
+        Body::start_row(memory, a.random, row, r);
+        if constexpr (Body::group.row_reduces)
+          Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) { start_reduction<s()>(sink); });
+        if constexpr (Staged::staging == Staging::row) staged.run_row(row, sink);
+        else if constexpr (Body::group.row_reduces) run_lanes(row, sink, end);
+        else run_columns(row, sink, columns);
+        if constexpr (Body::group.row_reduces)
+          Body::template for_slots<is_row_reduced>(
+              [&](auto s) __attribute__((always_inline)) { finish_reduction<s()>(row, sink); });
       }
     }
     if constexpr (Body::group.batch_reduces) {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include <gradual/autodiff/cpu/narrow_rows.hpp>
 #include <gradual/autodiff/cpu/short_rows.hpp>
 #include <gradual/core/cpu/simd.hpp>
 
@@ -23,20 +24,39 @@ class StagedRows {
   template <int S>
   using Operand = typename Body::template Operand<S>;
 
-  /// Whether compilers make vectors of eight, or of eight and four, of a row.
+  /// Whether compilers make whole vectors of a row, or few that are shorter.
   static constexpr bool is_vectors() {
-    return Body::plan.reads_in_order() && (Body::columns % 8 == 0 || (Body::columns > 16 && Body::columns % 4 == 0));
+    constexpr int width = Vec<float>::width < 8 ? Vec<float>::width : 8;
+    return Body::plan.reads_in_order() && (Body::columns % width == 0 || (Body::columns > 16 && Body::columns % 4 == 0));
   }
-  /// Whether copies cost less than elements outside vectors do: sums over the batch of short rows have many.
+  /// Whether copies cost less than elements outside vectors do, by what was measured in nanoseconds: 1.5 for each copied number,
+  /// 1 for each op or sum outside vectors, and 10 for a costly one.
   static constexpr bool pays() {
-    bool pays = Body::group.batch_reduces && Body::columns > 1;
-    for (int s = 0; s < Body::slots; ++s) pays = pays || (Body::plan.slots[s].costly && !Body::plan.slots[s].uniform);
-    return pays;
+    std::int64_t ops = 0, copies = 0, left = Body::columns;
+    for (int s = 0; s < Body::slots; ++s) {
+      const Slot& slot = Body::plan.slots[s];
+      if (slot.source == Source::map && !slot.uniform) ops += slot.costly ? 10 : 1;
+      if (slot.source == Source::batch_reduce) ++ops;
+      copies += gradual::is_copied(slot, Staging::rows);
+    }
+    if (Body::plan.reads_in_order()) left %= Body::columns < 16 ? 8 : 4;
+    return 2 * left * ops > 3 * Body::columns * copies;
+  }
+  /// Whether short rows would be copied more often than they are loaded and stored. Vectors then run over rows that lie side by
+  /// side, without copies; g++ makes none of rows of four and fewer.
+  static constexpr bool choose_directly() {
+    int copies = 0, others = 0;
+    for (int s = 0; s < Body::slots; ++s) {
+      const Slot& slot = Body::plan.slots[s];
+      copies += gradual::is_copied(slot, Staging::rows);
+      others += (slot.source == Source::load) + (slot.stored && slot.source == Source::map);
+    }
+    return Short::apply && Body::columns > 4 && copies > others;
   }
   static constexpr Staging choose() {
     constexpr bool sums_batch = Body::group.batch_reduces, reduces = Body::group.row_reduces;
     if (Short::apply) return Staging::rows;
-    if (Body::columns <= 0 || (reduces && sums_batch)) return Staging::none;
+    if (Body::columns <= 0 || (reduces && sums_batch) || NarrowRows<P, G>::apply) return Staging::none;
     if (!reduces && Body::columns < 64) return !is_vectors() && pays() ? Staging::rows : Staging::none;
     const bool whole_lanes = Body::columns >= canonical_lanes && !sums_batch && !Body::plan.reads_in_order();
     return whole_lanes && (reduces || pays()) ? Staging::row : Staging::none;
@@ -46,12 +66,18 @@ class StagedRows {
   static constexpr Staging staging = choose();
 
  private:
+  static constexpr bool directly = choose_directly();
   static constexpr int columns = staging == Staging::rows ? static_cast<int>(Body::columns) : canonical_lanes;
-  static constexpr int filling = Vec<float>::width / std::gcd(Vec<float>::width, columns);  ///< rows that are whole vectors
+
+  /// Returns how many rows fill vectors of eight: some 64 elements or, where these would be many, as good as that.
+  static constexpr int choose_together() {
+    const int filling = 8 / std::gcd(8, columns), elements = filling * columns;
+    return elements > 256 ? 256 / columns : filling * ((63 + elements) / elements);
+  }
 
  public:
-  /// The most rows at once: some 64 elements.
-  static constexpr int together = Short::apply ? Short::together : filling * ((63 + filling * columns) / (filling * columns));
+  static constexpr int together = Short::apply ? Short::together : choose_together();  ///< the most rows at once
+  static constexpr int least = Short::apply ? Short::together : 1;                    ///< the fewest
 
   /// Computes `rows` rows from `first` on; sums over the batch go to `sink`.
   template <class Memory, class Sink>
@@ -61,18 +87,25 @@ class StagedRows {
       Body::start_row(memory, random, row, first + r);
       return row;
     };
-    if constexpr (columns < 4) {
+    Operands operands{*this};
+    if constexpr (directly) {
       for (int c = 0; c < columns; ++c) {
         GRADUAL_IVDEP
-        for (int r = 0; r < rows; ++r) copy(begin_row(r), c, r * columns + c);
+        for (int r = 0; r < rows; ++r) {
+          Lane lane{operands, r};
+          Body::element(begin_row(r), lane, c);
+        }
       }
     } else {
-      for (int r = 0; r < rows; ++r) copy(begin_row(r), 0, columns, r * columns);
+      for (int c = 0; c < columns && columns < 4; ++c) {
+        GRADUAL_IVDEP
+        for (int r = 0; r < rows; ++r) copy_element(begin_row(r), c, r * columns + c);
+      }
+      for (int r = 0; r < rows && columns >= 4; ++r) copy_columns(begin_row(r), 0, columns, r * columns);
+      compute(begin_row(0), 0, rows * columns, operands);
     }
-    Operands operands{*this};
-    compute(begin_row(0), 0, rows * columns, operands);
     Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) {
-      Short::template reduce<s()>(values<s(), Operand<s()>>(), rows, static_cast<Element<s()>*>(memory.out(s())) + first);
+      Short::template reduce<s(), directly>(values<s(), Operand<s()>>(), static_cast<Element<s()>*>(memory.out(s())) + first);
     });
     Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) {
       for (int r = 0; r < rows; ++r) {
@@ -85,7 +118,7 @@ class StagedRows {
 
   /// Computes a row, of which element c is reduced to lane c mod 32 of `sink`.
   template <class Sink>
-  GRADUAL_INLINE void run_lanes(const Row& row, Sink& sink) {
+  GRADUAL_INLINE void run_row(const Row& row, Sink& sink) {
     constexpr int left = static_cast<int>(Body::columns % columns);
     for (std::int64_t c = 0; c < Body::columns - left; c += columns) run_lanes(row, c, columns, sink);
     if constexpr (left > 0) run_lanes(row, Body::columns - left, left, sink);
@@ -96,22 +129,28 @@ class StagedRows {
   static constexpr bool has_values(const Slot& slot) {
     return is_copied(slot) || (staging == Staging::rows && (is_row_reduced(slot) || is_batch_reduced(slot)));
   }
-  /// The place of a slot among those with values.
-  static constexpr int place(int s) {
-    int place = 0;
-    for (int i = 0; i < s; ++i) place += has_values(Body::plan.slots[i]);
-    return place;
+  /// The index of a slot among those with values.
+  static constexpr int index_of(int s) {
+    int index = 0;
+    for (int i = 0; i < s; ++i) index += has_values(Body::plan.slots[i]);
+    return index;
   }
-  /// Copies, and operands of reductions. The largest types have eight bytes.
-  alignas(64) std::byte values_[place(Body::slots) + 1][(staging == Staging::rows ? together : 1) * columns * 8];
+  /// The bytes of the largest number.
+  static constexpr std::size_t largest() {
+    for (int s = 0; s < Body::slots; ++s)
+      if (Body::plan.slots[s].dtype == DType::f64) return 8;
+    return 4;
+  }
+  /// Copies, and operands of reductions.
+  alignas(64) std::byte values_[index_of(Body::slots) + 1][(staging == Staging::rows ? together : 1) * columns * largest()];
 
   template <int S, class E = Element<S>>
   GRADUAL_INLINE E* values() {
-    return reinterpret_cast<E*>(values_[place(S)]);
+    return reinterpret_cast<E*>(values_[index_of(S)]);
   }
 
-  /// Copies column c of a row to place `at`.
-  GRADUAL_INLINE void copy(const Row& row, std::int64_t c, int at) {
+  /// Copies what is given of column c of a row to place `at`.
+  GRADUAL_INLINE void copy_element(const Row& row, std::int64_t c, int at) {
     typename Body::Values v;
     Body::given_element(row, v, c);
     Body::template for_slots<is_copied>([&](auto s) __attribute__((always_inline)) {
@@ -120,19 +159,19 @@ class StagedRows {
     });
   }
   /// Copies `count` columns from `from` on to places from `at` on.
-  GRADUAL_INLINE void copy(const Row& row, std::int64_t from, int count, int at) {
+  GRADUAL_INLINE void copy_columns(const Row& row, std::int64_t from, int count, int at) {
     GRADUAL_IVDEP
-    for (int i = 0; i < count; ++i) copy(row, from + i, at + i);
+    for (int i = 0; i < count; ++i) copy_element(row, from + i, at + i);
   }
 
   template <class Sink>
   GRADUAL_INLINE void run_lanes(const Row& row, std::int64_t from, int count, Sink& sink) {
-    copy(row, from, count, 0);
+    copy_columns(row, from, count, 0);
     Lanes<Sink> lanes{sink, from};
     compute(row, from, count, lanes);
   }
 
-  /// Computes `count` elements from the copies; the row's memory that is not copied is that from column `from` on.
+  /// Computes `count` elements from the copies. What is loaded or stored without them is that from column `from` on.
   template <class Sink>
   GRADUAL_INLINE void compute(Row row, std::int64_t from, int count, Sink& sink) {
     Body::template for_slots<begins_with_row>([&](auto s) __attribute__((always_inline)) {
@@ -154,6 +193,15 @@ class StagedRows {
       rows.template values<S, X>()[i] = x;
     }
   };
+  /// Where those of row `row` wait if rows lie side by side.
+  struct Lane {
+    Operands& operands;
+    int row;
+    template <int S, class X>
+    GRADUAL_INLINE void reduce(X x, std::int64_t c) {
+      operands.template reduce<S>(x, c * together + row);
+    }
+  };
   /// Lanes of one row, from a multiple of 32 columns on.
   template <class Sink>
   struct Lanes {
@@ -161,9 +209,9 @@ class StagedRows {
     std::int64_t from;
     template <int S, class X>
     GRADUAL_INLINE void reduce(X x, std::int64_t i) {
-      using Lane = typename Body::template Lane<S>;
+      using Joined = typename Body::template Lane<S>;
       const int lane = static_cast<int>(i);
-      sink.template put<S>(lane, Lane::join(sink.template get<S>(lane), Lane::of(x, from + i)));
+      sink.template put<S>(lane, Joined::join(sink.template get<S>(lane), Joined::of(x, from + i)));
     }
   };
 };
