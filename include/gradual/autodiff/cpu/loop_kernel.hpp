@@ -202,14 +202,11 @@ class LoopKernel {
     [[maybe_unused]] Staged staged;
     if constexpr (Staged::staging == Staging::rows) {
       Place place{sink, 0};
-      for (; r + Staged::together <= to; r += Staged::together)
-        staged.run_rows(memory, a.random, r, Staged::together, place);
-      if (to - r >= Staged::least) {
-        staged.run_rows(memory, a.random, r, static_cast<int>(to - r), place);
-        r = to;
-      }
+      for (; r + Staged::together <= to; r += Staged::together) staged.run_rows(memory, a.random, r, Staged::together, place);
+      if constexpr (Staged::takes_fewer)
+        if (r < to) staged.run_rows(memory, a.random, r, static_cast<int>(to - r), place);
     }
-    if constexpr (Staged::staging != Staging::rows || Staged::least > 1) {
+    if constexpr (Staged::staging != Staging::rows || !Staged::takes_fewer) {
       Row row;
       for (; r < to; ++r) {
         Body::start_row(memory, a.random, row, r);

@@ -77,7 +77,7 @@ class StagedRows {
 
  public:
   static constexpr int together = Short::apply ? Short::together : choose_together();  ///< the most rows at once
-  static constexpr int least = Short::apply ? Short::together : 1;                    ///< the fewest
+  static constexpr bool takes_fewer = !Short::apply;  ///< reductions of few rows side by side would cost as much as of all
 
   /// Computes `rows` rows from `first` on; sums over the batch go to `sink`.
   template <class Memory, class Sink>
