@@ -42,12 +42,13 @@ class StagedRows {
     if (Body::plan.reads_in_order()) left %= Body::columns < 16 ? 8 : 4;
     return 2 * left * ops > 3 * Body::columns * copies;
   }
-  /// Whether short rows would be copied more often than they are loaded and stored. Vectors then run over rows that lie side by
-  /// side, without copies; g++ makes none of rows of four and fewer.
+  /// Whether vectors run over short rows that lie side by side, without copies: if more would be copied than is loaded and
+  /// stored, without tests for padding. g++ makes no such vectors of rows of four and fewer.
   static constexpr bool choose_directly() {
     int copies = 0, others = 0;
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
+      if (slot.source == Source::pad || slot.source == Source::join) return false;
       copies += gradual::is_copied(slot, Staging::rows);
       others += (slot.source == Source::load) + (slot.stored && slot.source == Source::map);
     }
