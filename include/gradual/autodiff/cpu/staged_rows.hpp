@@ -42,17 +42,19 @@ class StagedRows {
     if (Body::plan.reads_in_order()) left %= Body::columns < 16 ? 8 : 4;
     return 2 * left * ops > 3 * Body::columns * copies;
   }
-  /// Whether vectors run over short rows that lie side by side, without copies: if more would be copied than is loaded and
-  /// stored, without tests for padding. g++ makes no such vectors of rows of four and fewer.
+  /// Whether vectors run over short rows that lie side by side, without copies: if no op is costly, or more would be copied than
+  /// is loaded and stored, without tests for padding. g++ makes no such vectors of rows of four and fewer.
   static constexpr bool choose_directly() {
     int copies = 0, others = 0;
+    bool costly = false, pads = false;
     for (int s = 0; s < Body::slots; ++s) {
       const Slot& slot = Body::plan.slots[s];
-      if (slot.source == Source::pad || slot.source == Source::join) return false;
       copies += gradual::is_copied(slot, Staging::rows);
       others += (slot.source == Source::load) + (slot.stored && slot.source == Source::map);
+      costly = costly || (slot.costly && !slot.uniform);
+      pads = pads || slot.source == Source::pad || slot.source == Source::join;
     }
-    return Short::apply && Body::columns > 4 && copies > others;
+    return Short::apply && Body::columns > 4 && (!costly || (copies > others && !pads));
   }
   static constexpr Staging choose() {
     constexpr bool sums_batch = Body::group.batch_reduces, reduces = Body::group.row_reduces;
