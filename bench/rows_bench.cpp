@@ -15,14 +15,13 @@ enum class Lie { in_order, transposed, joined };
 /// The sums of gelu over rows of so many numbers behind a bias, of which a layer makes one.
 template <int Columns, Lie How>
 struct OfRows {
-  static constexpr int columns = Columns;
   Parameter bias;
   nn::Linear one;
   constexpr explicit OfRows(Scope s)
-      : bias(s.parameter("bias", Shape{columns}, init::uniform(1))), one(s / "one", columns, 1) {}
+      : bias(s.parameter("bias", Shape{Columns}, init::uniform(1))), one(s / "one", Columns, 1) {}
   constexpr Loss loss(Var x) const {
     if constexpr (How == Lie::transposed) x = transpose(x, {0, 2, 1});
-    if constexpr (How == Lie::joined) x = concat({slice(x, 2, 2, columns - 2), slice(x, 2, 0, 2)}, 2);
+    if constexpr (How == Lie::joined) x = concat({slice(x, 2, 2, Columns - 2), slice(x, 2, 0, 2)}, 2);
     const Var y = gelu(x + bias);
     return {sum(one(y), {1, 2}) + sum(logsumexp(y), {1, 2}) + sum(square(y), {1, 2})};
   }

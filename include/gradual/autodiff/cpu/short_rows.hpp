@@ -18,7 +18,7 @@ class ShortRows {
   static constexpr int together = 16;  ///< rows
 
   /// Reduces the operands of slot S of so many rows to a number for each. Joins the lanes that exist in canonical order; joining
-  /// the others would change nothing.
+  /// the others would change nothing. The operands of a row lie together or, if `SideBySide`, those of a column do.
   template <int S, bool SideBySide>
   GRADUAL_INLINE static void reduce(const typename Body::template Operand<S>* operands,
                                     typename Body::template Element<S>* out) {
@@ -26,7 +26,10 @@ class ShortRows {
     typename Lane::type lane[columns][together];
     for (int c = 0; c < columns; ++c) {
       GRADUAL_IVDEP
-      for (int r = 0; r < together; ++r) lane[c][r] = Lane::join(Lane::identity(), Lane::of(operands[SideBySide ? c * together + r : r * columns + c], c));
+      for (int r = 0; r < together; ++r) {
+        const int at = SideBySide ? c * together + r : r * columns + c;
+        lane[c][r] = Lane::join(Lane::identity(), Lane::of(operands[at], c));
+      }
     }
     for (int half = canonical_lanes / 2; half > 0; half /= 2)
       for (int l = 0; l < half && l + half < columns; ++l) {

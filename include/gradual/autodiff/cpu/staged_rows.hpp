@@ -45,6 +45,7 @@ class StagedRows {
   /// Whether vectors run over short rows that lie side by side, without copies: if no op is costly, or more would be copied than
   /// is loaded and stored, without tests for padding. g++ makes no such vectors of rows of four and fewer.
   static constexpr bool choose_directly() {
+    if (!Short::apply || Body::columns <= 4) return false;
     int copies = 0, others = 0;
     bool costly = false, pads = false;
     for (int s = 0; s < Body::slots; ++s) {
@@ -54,7 +55,7 @@ class StagedRows {
       costly = costly || (slot.costly && !slot.uniform);
       pads = pads || slot.source == Source::pad || slot.source == Source::join;
     }
-    return Short::apply && Body::columns > 4 && (!costly || (copies > others && !pads));
+    return !costly || (copies > others && !pads);
   }
   static constexpr Staging choose() {
     constexpr bool sums_batch = Body::group.batch_reduces, reduces = Body::group.row_reduces;
@@ -80,7 +81,8 @@ class StagedRows {
 
  public:
   static constexpr int together = Short::apply ? Short::together : choose_together();  ///< the most rows at once
-  static constexpr bool takes_fewer = !Short::apply;  ///< reductions of few rows side by side would cost as much as of all
+  /// Whether it also computes fewer: reductions side by side would take as long for few rows as for all.
+  static constexpr bool takes_fewer = !Short::apply;
 
   /// Computes `rows` rows from `first` on; sums over the batch go to `sink`.
   template <class Memory, class Sink>
@@ -128,7 +130,7 @@ class StagedRows {
   }
 
  private:
-  static constexpr bool is_copied(const Slot& slot) { return gradual::is_copied(slot, staging); }
+  static constexpr bool is_copied(const Slot& slot) { return !directly && gradual::is_copied(slot, staging); }
   static constexpr bool has_values(const Slot& slot) {
     return is_copied(slot) || (staging == Staging::rows && (is_row_reduced(slot) || is_batch_reduced(slot)));
   }
