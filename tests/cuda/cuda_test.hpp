@@ -44,6 +44,11 @@ struct OnBackend<Compiled<Model, In, From>, Backend> {
 template <class Net, class Backend>
 using On = typename OnBackend<Net, Backend>::type;
 
+/// Never a single launch, in which neither a library nor a graph of launches would be tested.
+using SeparateCuda = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
+template <class Net>
+using OnSeparateCuda = On<Net, SeparateCuda>;
+
 /// Trains a model eagerly on the processor, to a compiled session's bits, so that nothing is compiled for its sizes.
 template <class Net, class Optimizer>
 struct Eager;
@@ -94,6 +99,17 @@ void expect_equal_training(const Rule& rule, std::int64_t samples, std::int64_t 
 }
 
 }  // namespace models
+
+/// Plain gradient descent, written so that no kernel can run it.
+struct Descent {
+  int calls = 0;
+  void step(std::span<const gradual::ParameterView> parameters, std::span<const gradual::GradientView> gradients) {
+    ++calls;
+    for (std::size_t p = 0; p < parameters.size(); ++p)
+      for (std::size_t i = 0; i < parameters[p].values.size(); ++i)
+        parameters[p].values[i] -= 0.125f * gradients[p].values[i];
+  }
+};
 
 /// A copy of values in the device's memory.
 template <class T>

@@ -168,15 +168,6 @@ TEST_P(CudaEagerSession, GoesOnAfterAFailedLaunch) {
 }
 #endif
 
-/// Plain gradient descent, written so that no kernel can run it.
-struct Descent {
-  void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {
-    for (std::size_t p = 0; p < parameters.size(); ++p)
-      for (std::size_t i = 0; i < parameters[p].values.size(); ++i)
-        parameters[p].values[i] -= 0.125f * gradients[p].values[i];
-  }
-};
-
 TEST_P(CudaEagerSession, TrainersKeyWhatIsDroppedByTheDataSet) {
   const std::vector<float> x = numbers(40 * 9);
   const std::vector<std::int32_t> y = labels(40, 5);

@@ -19,7 +19,7 @@ std::vector<float> gradients(Session& session, const Values& data) {
 #if defined(GRADUAL_CUDA_TWIN)
 using Backend = Cuda;  // one launch for few samples: the twin's many threads are slow
 #else
-using Backend = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;  // else nvcc takes a quarter longer
+using Backend = SeparateCuda;  // else nvcc takes a quarter longer
 #endif
 
 /// Compares the gradients of the samples `data`, for each of these parameters; for empty ones, as initialised. Returns the

@@ -16,11 +16,7 @@ template <Precision Used = Precision::float32>
 using Library = CudaWith<Numerics::fast, Used, Launches::separate>;
 
 template <class Net>
-struct OnGpu;
-template <class Model, class In>
-struct OnGpu<Compiled<Model, In, Cpu>> {
-  using type = Compiled<Model, In, Library<>>;
-};
+using OnGpu = On<Net, Library<>>;
 
 /// One product forward; the gradient is a product over the window's samples.
 struct Product {
@@ -151,7 +147,7 @@ template <class Net, class... Span>
 void expect_close(std::int64_t samples, std::int64_t split, double most, Span... data) {
   constexpr auto optimizer = Accumulate{Sgd{.learning_rate = 0.1f}};
   Session cpu(Net{}, optimizer, {.global_batch = samples, .seed = 3});
-  Session fast(typename OnGpu<Net>::type{}, optimizer, {.global_batch = samples, .micro_batch = split, .seed = 3});
+  Session fast(OnGpu<Net>{}, optimizer, {.global_batch = samples, .micro_batch = split, .seed = 3});
   for (int i = 0; i < 2; ++i) {
     cpu.accumulate(data...);
     fast.accumulate(data...);
@@ -227,14 +223,14 @@ TEST_P(FastCuda, BiasAndReluByTheProduct) {
     values[i] = 0.25f * static_cast<float>(i % 3);  // the hidden bias
   std::vector<float> expected(window * 5), got(window * 5);
   Inference<Net>(values, 40)(x, expected);
-  Inference<OnGpu<Net>::type>(values, 40)(x, got);
+  Inference<OnGpu<Net>>(values, 40)(x, got);
   EXPECT_LE(distance(got, expected), 1e-5);
 }
 
 /// Returns the epilogue that the loop after the n-th product amounts to.
 template <class Net>
 constexpr cuda::Epilogue epilogue_of_product(int n) {
-  using P = typename OnGpu<Net>::type::Training;
+  using P = typename OnGpu<Net>::Training;
   for (int i = 0; i < P::nodes; ++i)
     if (P::graph.nodes[i].op->kind == Kind::contract && n-- == 0) return cuda::loop_behind<P>(i).epilogue;
   return cuda::Epilogue::none;
@@ -255,7 +251,7 @@ void expect_overflow_left_behind(std::int64_t samples, std::int64_t unit) {
   std::vector<float> large = x;
   for (float& v : large) v = std::copysign(3e38f, v);
   Session cpu(Net{}, Accumulate{Sgd{}}, options);
-  Session fast(typename OnGpu<Net>::type{}, Accumulate{Sgd{}}, options);
+  Session fast(OnGpu<Net>{}, Accumulate{Sgd{}}, options);
   const auto train = [&](auto& session) {
     session.accumulate(large, y);
     EXPECT_EQ(session.dropped_windows(), 1);
@@ -318,7 +314,7 @@ TEST_P(FastCuda, ConvolutionsThatDifferByAxis) {
 /// Returns how many nodes of a training program the convolution library computes.
 template <class Net>
 constexpr int convolutions_by_library() {
-  using P = typename OnGpu<Net>::type::Training;
+  using P = typename OnGpu<Net>::Training;
   int count = 0;
   for (const Node& node : P::graph.nodes) count += cuda::is_library_convolution<typename P::Shadow>(P::graph.nodes, node);
   return count;
@@ -331,7 +327,7 @@ static_assert(convolutions_by_library<Compiled<Decoder, Inputs<f32[7], i32>>>() 
 
 /// The workspace of the larger convolution: from 2 to 17 planes of 16 × 12 pixels, with weights of 3 × 3.
 constexpr std::int64_t convolution_bytes(std::int64_t samples, Precision precision) {
-  return cuda::convolution_workspace<OnGpu<ConvolutionalNet>::type::Training>(samples, precision);
+  return cuda::convolution_workspace<OnGpu<ConvolutionalNet>::Training>(samples, precision);
 }
 static_assert(convolution_bytes(1000, Precision::float32) == (cuda::has_convolution_library ? 1_MiB : 0));
 static_assert(convolution_bytes(10, Precision::tf32) ==
@@ -343,12 +339,12 @@ TEST_P(FastCuda, WhatConvolutionsTheLibraryLacksAreComputedInOrder) {
   constexpr std::int64_t few = 5;
   const auto x = numbers(few * 2 * 16 * 12);
   const auto y = labels(few, 5);
-  Session session(OnGpu<ConvolutionalNet>::type{}, Accumulate{Sgd{}}, {.global_batch = few, .seed = 3});
+  Session session(OnGpu<ConvolutionalNet>{}, Accumulate{Sgd{}}, {.global_batch = few, .seed = 3});
   const auto parameters = session.parameters();
   const std::vector<float> values(parameters.values().begin(), parameters.values().end());
   std::vector<float> got(few * 5), expected(few * 5);
   cuda::twin_has_engines = false;
-  Inference<OnGpu<ConvolutionalNet>::type>(values, few)(x, got);
+  Inference<OnGpu<ConvolutionalNet>>(values, few)(x, got);
   EXPECT_THROW(session.accumulate(x, y), DeviceError);  // weights' gradients have no unfinished blocks
   cuda::twin_has_engines = true;
   Inference<ConvolutionalNet>(values, few)(x, expected);
@@ -364,14 +360,14 @@ TEST_P(FastCuda, StacksThatTheLibraryLacksAreComputedInOrder) {
   expect_close<TokensNet>(some, 11, 1e-5, std::span(x), std::span(x));
   cuda::twin_most_products = 0;
   const auto y = labels(some, 5);
-  Session session(OnGpu<ClassifierNet>::type{}, Accumulate{Sgd{}}, {.global_batch = some});
+  Session session(OnGpu<ClassifierNet>{}, Accumulate{Sgd{}}, {.global_batch = some});
   EXPECT_THROW(session.accumulate(numbers(some * 9), y), DeviceError);
   cuda::twin_most_products = 65535;
 }
 #endif
 
 TEST_P(FastCuda, StatesGoOnWhereSumsAreTheSame) {
-  using Net = OnGpu<ClassifierNet>::type;
+  using Net = OnGpu<ClassifierNet>;
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
   const SessionOptions options{.global_batch = window, .micro_batch = 41, .seed = 3};
@@ -391,7 +387,7 @@ TEST_P(FastCuda, StatesGoOnWhereSumsAreTheSame) {
 
 TEST_P(FastCuda, KeepsNoUnfinishedBlocksOfProducts) {
   constexpr Planning always{.open_blocks = OpenBlocks::always};
-  constexpr auto fast = OnGpu<ClassifierNet>::type::training_memory(Accumulate{Sgd{}}, 41, always);
+  constexpr auto fast = OnGpu<ClassifierNet>::training_memory(Accumulate{Sgd{}}, 41, always);
   constexpr auto exact = ClassifierNet::training_memory(Accumulate{Sgd{}}, 41, always);
   EXPECT_EQ(exact.open_blocks - fast.open_blocks, aligned(9 * 17 * 4) + aligned(17 * 5 * 4));
 }

@@ -7,7 +7,7 @@ namespace long_rows_test {
 
 using namespace models;
 
-using Net = On<LongRowsNet, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
+using Net = OnSeparateCuda<LongRowsNet>;
 
 class CudaLongRows : public CudaTest {};
 

@@ -10,9 +10,6 @@ namespace non_finite_test {
 
 using namespace models;
 
-template <class Net>
-using OnCuda = On<Net, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
-
 class CudaNonFinite : public CudaTest {};
 
 TEST_P(CudaNonFinite, DropsWhatIsNotFiniteAndHalvesTheScale) {
@@ -46,7 +43,7 @@ TEST_P(CudaNonFinite, DropsAWindowOfAnInfiniteLoss) {
   std::vector<float> bad = good;
   bad[1] = 0;  // in the first of several parts
   Session cpu(Net{}, Accumulate{Sgd{}}, {.global_batch = window, .seed = 3});
-  Session cuda(OnCuda<Net>{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41, .seed = 3});
+  Session cuda(OnSeparateCuda<Net>{}, Accumulate{Sgd{}}, {.global_batch = window, .micro_batch = 41, .seed = 3});
   const auto train = [&](auto& session) {
     session.accumulate(x, bad);
     EXPECT_EQ(session.dropped_windows(), 1);
@@ -70,7 +67,8 @@ TEST_P(CudaNonFinite, DropsAWindowOfAnInfiniteLossThatTheHostKnows) {
   std::vector<float> bad = good;
   bad[1] = 0;
   const auto half = [&](const std::vector<float>& all, int width, int which) {
-    return std::span(all).subspan(static_cast<std::size_t>(which * width * some / 2), static_cast<std::size_t>(width * some / 2));
+    const auto count = static_cast<std::size_t>(width * some / 2);
+    return std::span(all).subspan(static_cast<std::size_t>(which) * count, count);
   };
   const auto train = [&]<class Of>(Of of) {
     const SessionOptions options{.global_batch = some, .micro_batch = 32, .seed = 3};
@@ -95,7 +93,7 @@ TEST_P(CudaNonFinite, DropsAWindowOfAnInfiniteLossThatTheHostKnows) {
     EXPECT_EQ(begun.step_count(), 1);
   };
   train(Net{});
-  train(OnCuda<Net>{});
+  train(OnSeparateCuda<Net>{});
 }
 
 #if defined(GRADUAL_CUDA_TWIN)
@@ -104,7 +102,7 @@ TEST_P(CudaNonFinite, KnowsOfAnInfiniteLossAlsoAfterALaunchThatFailed) {
   const std::vector<float> good(static_cast<std::size_t>(window), 2.0f);
   std::vector<float> bad = good;
   bad[1] = 0;
-  Session session(OnCuda<Compiled<Shifted, Inputs<f32[3], f32[1]>>>{}, Accumulate{Sgd{}},
+  Session session(OnSeparateCuda<Compiled<Shifted, Inputs<f32[3], f32[1]>>>{}, Accumulate{Sgd{}},
                   {.global_batch = window, .micro_batch = 64, .seed = 3});
   session.accumulate(std::span(x).first(3 * 64), std::span(bad).first(64));
   cuda::twin_fails_after = 0;
@@ -118,8 +116,8 @@ TEST_P(CudaNonFinite, KnowsOfAnInfiniteLossAlsoAfterALaunchThatFailed) {
 TEST_P(CudaNonFinite, RefusesSamplesThatAreOnTheirWay) {
   auto x = numbers(window * 9);
   const auto y = labels(window, 5);
-  Session session(OnCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
-  Session other(OnCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
+  Session session(OnSeparateCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
+  Session other(OnSeparateCuda<ClassifierNet>{}, Accumulate{Adam{}}, {.global_batch = window, .seed = 3});
   std::swap(x[100], x[0]), x[100] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_THROW(session.accumulate(x, y), DataError);
   x[100] = 1;

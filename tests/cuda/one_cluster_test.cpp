@@ -81,8 +81,7 @@ TEST(OneClusterOrMany, IsChosenByTheWork) {
                 "one kernel is one launch already");
   static_assert(Cuda::samples_in_one_launch<Compiled<Large, Inputs<f32[1000]>, Cuda>::Training>() == 0);
   static_assert(Cuda::samples_in_one_launch<Compiled<LargeTable, Inputs<i32[16]>, Cuda>::Training>() == 0);
-  using Separate = CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>;
-  static_assert(Separate::samples_in_one_launch<ClassifierNet::Training>() == 0);
+  static_assert(SeparateCuda::samples_in_one_launch<ClassifierNet::Training>() == 0);
   EXPECT_NE(explain<OnCuda<ClassifierNet>>().find(
                 "one launch computes micro-batches of up to " +
                 std::to_string(Cuda::samples_in_one_launch<OnCuda<ClassifierNet>::Training>())),

@@ -22,8 +22,7 @@ std::unique_ptr<Player> player_of(const SessionOptions& options, Chance& chance)
 
 TEST_P(RandomCudaSessions, EndInTheSameBits) {
   const std::vector<Make> make = {
-      player_of<ClassifierNet>, player_of<On<ClassifierNet, Cuda>>,
-      player_of<On<ClassifierNet, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>>};
+      player_of<ClassifierNet>, player_of<On<ClassifierNet, Cuda>>, player_of<OnSeparateCuda<ClassifierNet>>};
   for (std::uint64_t seed = 0; seed < 5 && !HasFailure(); ++seed) {
     Chance chance(~seed);
     SessionOptions options{.global_batch = 1 + chance.below(300), .seed = seed};

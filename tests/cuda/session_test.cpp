@@ -12,13 +12,10 @@ namespace session_test {
 
 using namespace models;
 
-template <class Net>
-using OnCuda = On<Net, CudaWith<Numerics::reproducible, Precision::float32, Launches::separate>>;
-
 /// Expects the bits of eager training on the processor.
 template <class Net, class... Span>
 void expect_eager_bits(std::int64_t samples, std::int64_t split, const Span&... data) {
-  expect_equal_training<OnCuda<Net>>(Adam{.learning_rate = 0.01f}, samples, split, data...);
+  expect_equal_training<OnSeparateCuda<Net>>(Adam{.learning_rate = 0.01f}, samples, split, data...);
 }
 
 /// Expects the bits of a compiled session on the processor after two windows, on the device in micro-batches of `split`.
@@ -26,7 +23,7 @@ template <class Net, class S = float, class Rule, class... Span>
 void expect_compiled_bits(const Rule& rule, std::int64_t split, const Span&... data) {
   const auto optimizer = Accumulate{rule}.template in<S>();
   Session cpu(Net{}, optimizer, {.global_batch = window, .seed = 3});
-  Session cuda(OnCuda<Net>{}, optimizer, {.global_batch = window, .micro_batch = split, .seed = 3});
+  Session cuda(OnSeparateCuda<Net>{}, optimizer, {.global_batch = window, .micro_batch = split, .seed = 3});
   for (int i = 0; i < 2; ++i) {
     cpu.accumulate(data...);
     cuda.accumulate(data...);
@@ -83,7 +80,7 @@ struct Sentences {
 };
 
 TEST_P(CudaSession, RulesForGroupsOfParametersOfSentences) {
-  using Net = OnCuda<Compiled<Sentences, Inputs<i32[3], i32, f32[5]>>>;
+  using Net = OnSeparateCuda<Compiled<Sentences, Inputs<i32[3], i32, f32[5]>>>;
   std::vector<float> tags = numbers(window * 5);
   for (float& tag : tags) tag = tag > 0 ? 1.0f : 0.0f;
   std::vector<std::int32_t> words = labels(window * 3, 11);
@@ -98,7 +95,7 @@ TEST_P(CudaSession, SecondEvaluationsAndStatesOfRowsAndColumns) {
   const auto x = numbers(window * 4), y = numbers(window * 4, 2);
   constexpr auto rule = Sam{Adafactor{.learning_rate = 0.05f}};
   Session cpu(TiedNet{}, Accumulate{rule}, {.global_batch = window, .seed = 3});
-  Session cuda(OnCuda<TiedNet>{}, Accumulate{rule}, {.global_batch = window, .micro_batch = 41, .seed = 3});
+  Session cuda(OnSeparateCuda<TiedNet>{}, Accumulate{rule}, {.global_batch = window, .micro_batch = 41, .seed = 3});
   for (int i = 0; i < 4; ++i) {
     cpu.accumulate(x, y);
     cuda.accumulate(x, y);
@@ -125,7 +122,7 @@ TEST_P(CudaSession, PartsBehindWhatIsMadeOfParametersAlone) {
   const auto x = numbers(window * 4), y = numbers(window * 4, 2);
   SessionOptions options{.global_batch = window, .micro_batch = 32, .seed = 3, .non_finite = NonFinite::drop_micro_batch};
   Session cpu(TiedNet{}, Accumulate{adam}, options);
-  Session cuda(OnCuda<TiedNet>{}, Accumulate{adam}, options);
+  Session cuda(OnSeparateCuda<TiedNet>{}, Accumulate{adam}, options);
   for (int i = 0; i < 3; ++i) {
     cpu.accumulate(x, y);
     cuda.accumulate(x, y);
@@ -146,7 +143,7 @@ TEST_P(CudaSession, WindowsOfAWeight) {
   auto weight = numbers(window, 5);
   for (float& w : weight) w = w * w;
   const SessionOptions options{.global_batch = window, .micro_batch = 41, .seed = 3, .window_weight = 9.0};
-  using Net = OnCuda<WeightedNet>;
+  using Net = OnSeparateCuda<WeightedNet>;
   Eager<Net, Accumulate<Adam>> cpu(Accumulate{Adam{}}, options);
   Session cuda(Net{}, Accumulate{Adam{}}, options);
   EXPECT_EQ(cpu.accumulate(window, x, y, weight), cuda.accumulate(x, y, weight));
@@ -220,7 +217,7 @@ TEST_P(CudaSession, SixteenBits) {
 
 TEST_P(CudaSession, ParametersOfAnotherNetByName) {
   Session cpu(ClassifierNet{}, Accumulate{adam}, {.global_batch = 8, .seed = 1});
-  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{adam}, {.global_batch = 8, .seed = 2});
+  Session cuda(OnSeparateCuda<ClassifierNet>{}, Accumulate{adam}, {.global_batch = 8, .seed = 2});
   cuda.set_parameters(cpu.parameters(), "hidden/*");
   const std::size_t hidden = 9 * 17 + 17;
   EXPECT_TRUE(std::ranges::equal(cuda.parameters().values() | std::views::take(hidden),
@@ -237,7 +234,7 @@ TEST_P(CudaSession, Bytes) {
   const auto y = labels(window, 5);
   using Net = Compiled<Classifier, Inputs<u8[9], i32>>;
   expect_eager_bits<Net>(window, 41, x, y);
-  Session cuda(OnCuda<Net>{}, Accumulate{adam}, {.global_batch = window});
+  Session cuda(OnSeparateCuda<Net>{}, Accumulate{adam}, {.global_batch = window});
   Session cpu(ClassifierNet{}, Accumulate{adam}, {.global_batch = window});
   const std::vector<float> wide(x.begin(), x.end());
   EXPECT_EQ(cuda.evaluate(x, y).loss(), cpu.evaluate(wide, y).loss());
@@ -248,7 +245,7 @@ TEST_P(CudaSession, LossesOfSamples) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);
   Session cpu(ClassifierNet{}, Accumulate{adam}, {.global_batch = window});
-  Session cuda(OnCuda<ClassifierNet>{}, Accumulate{adam}, {.global_batch = window, .micro_batch = 41});
+  Session cuda(OnSeparateCuda<ClassifierNet>{}, Accumulate{adam}, {.global_batch = window, .micro_batch = 41});
   EXPECT_EQ(cuda.losses(x, y), cpu.losses(x, y));
 }
 
@@ -264,7 +261,7 @@ TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
   const auto y = labels(window, 5);
   int failed = 0;
   for (int launches = 0; failed == launches; ++launches) {
-    Session session(OnCuda<ClassifierNet>{}, Accumulate{norms_and_products},
+    Session session(OnSeparateCuda<ClassifierNet>{}, Accumulate{norms_and_products},
                     {.global_batch = window, .freeze = {"hidden/*"}});
     const auto before = session.parameters();
     gradual::cuda::twin_fails_after = launches;
@@ -285,7 +282,7 @@ TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
 #endif
 
 #if !defined(GRADUAL_CUDA_TWIN)
-/// A synchronisation by another thread breaks the recording of a graph.
+/// A synchronisation by another thread breaks captures, by which work of kernels alone is never recorded.
 TEST_P(CudaSession, BesideAThreadThatWaitsForTheDevice) {
   const std::jthread other([](const std::stop_token& stop) {
     while (!stop.stop_requested()) cudaDeviceSynchronize();
@@ -296,23 +293,12 @@ TEST_P(CudaSession, BesideAThreadThatWaitsForTheDevice) {
 }
 #endif
 
-/// Plain gradient descent, written so that no kernel can run it.
-struct Descent {
-  int calls = 0;
-  void step(std::span<const ParameterView> parameters, std::span<const GradientView> gradients) {
-    ++calls;
-    for (std::size_t p = 0; p < parameters.size(); ++p)
-      for (std::size_t i = 0; i < parameters[p].values.size(); ++i)
-        parameters[p].values[i] -= 0.125f * gradients[p].values[i];
-  }
-};
-
 TEST_P(CudaSession, OpaqueOptimizerOnTheHost) {
   const auto x = numbers(2 * window * 9);
   const auto y = labels(2 * window, 5);
   Session expected(ClassifierNet{}, Accumulate{Sgd{.learning_rate = 0.125f}},
                    {.global_batch = window, .seed = 3, .freeze = {"output/bias"}});
-  Session session(OnCuda<ClassifierNet>{}, Accumulate{Descent{}},
+  Session session(OnSeparateCuda<ClassifierNet>{}, Accumulate{Descent{}},
                   {.global_batch = window, .micro_batch = 41, .seed = 3, .freeze = {"output/bias"}});
   expected.accumulate(x, y);
   session.accumulate(x, y);

@@ -88,6 +88,7 @@ struct LoopBody {
 
   using Values = LoopValues<slots>;
   using Row = LoopRow<slots>;
+  struct NoSink {};  ///< of elements that are not reduced
 
  private:
   template <bool (*Those)(const Slot&)>
@@ -125,12 +126,13 @@ struct LoopBody {
     compute_from<is_of_element, 0, Stores, true, From>(row, v, sink, c,
                                                        std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
-  /// The same in two steps, so that the reads of several elements are issued before any of them is written.
+  /// The same in two steps, so that the reads of several elements are issued before any of them is written. `Those`: what is
+  /// read or drawn.
   GRADUAL_EITHER_SIDE
-  template <class Sink>
-  GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    compute_from<is_read_with_element, 0, false, true, 0>(row, v, sink, c,
-                                                          std::make_integer_sequence<int, chunk<is_read_with_element, 0>>{});
+  template <bool (*Those)(const Slot&) = is_read_with_element>
+  GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, std::int64_t c) {
+    NoSink none;
+    compute_from<Those, 0, false, true, 0>(row, v, none, c, std::make_integer_sequence<int, chunk<Those, 0>>{});
   }
   GRADUAL_EITHER_SIDE
   template <bool Stores = true, class Sink>
@@ -138,23 +140,10 @@ struct LoopBody {
     compute_from<is_of_element, 0, Stores, false, 0>(row, v, sink, c,
                                                      std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
-  /// Reads or draws what is given of column c and is not the same for all columns.
-  GRADUAL_EITHER_SIDE
-  GRADUAL_HD GRADUAL_INLINE static void given_element(const Row& row, Values& v, std::int64_t c) {
-    NoSink none;
-    compute_from<is_given_with_element, 0, false, true, 0>(row, v, none, c,
-                                                           std::make_integer_sequence<int, chunk<is_given_with_element, 0>>{});
-  }
   /// The number of slots that `read_element` reads.
-  static constexpr int reads_of_element = [] {
-    int count = 0;
-    for (int s = 0; s < slots; ++s) count += is_read_with_element(plan.slots[s]);
-    return count;
-  }();
+  static constexpr int reads_of_element = chosen<is_read_with_element>.count;
 
  private:
-  struct NoSink {};
-
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&), int First, class F, int... I>
   GRADUAL_HD GRADUAL_INLINE static void each(F& f, std::integer_sequence<int, I...>) {

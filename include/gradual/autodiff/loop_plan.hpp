@@ -87,6 +87,13 @@ struct LoopPlan {
     return chosen;
   }
 
+  /// Returns how many of the first `end` slots, or of all, are so.
+  constexpr int count_of(bool (*are)(const Slot&), int end = Capacity) const {
+    int result = 0;
+    for (int s = 0; s < count && s < end; ++s) result += are(slots[s]);
+    return result;
+  }
+
   /// Whether a view has one stride over all axes from `first` on.
   constexpr bool linear(int slot, int first) const {
     for (int i = first; i + 1 < domain.rank; ++i)

@@ -37,11 +37,10 @@ template <class T>
 constexpr Shape sample_shape() {
   static_assert(std::rank_v<T> < max_rank, "a sample has at most five axes");
   Shape shape;
-  if constexpr (std::rank_v<T> > 0) shape.extent[shape.rank++] = std::extent_v<T, 0>;
-  if constexpr (std::rank_v<T> > 1) shape.extent[shape.rank++] = std::extent_v<T, 1>;
-  if constexpr (std::rank_v<T> > 2) shape.extent[shape.rank++] = std::extent_v<T, 2>;
-  if constexpr (std::rank_v<T> > 3) shape.extent[shape.rank++] = std::extent_v<T, 3>;
-  if constexpr (std::rank_v<T> > 4) shape.extent[shape.rank++] = std::extent_v<T, 4>;
+  shape.rank = std::rank_v<T>;
+  [&]<unsigned... I>(std::integer_sequence<unsigned, I...>) {
+    ((shape.extent[I] = std::extent_v<T, I>), ...);
+  }(std::make_integer_sequence<unsigned, std::rank_v<T>>{});
   return shape;
 }
 

@@ -179,8 +179,8 @@ class DerivativeCheck {
     if (std::ranges::any_of(r.tape.nodes, [](const Node& node) { return is<Convert>(node); })) return;
     runs += 2;
     constexpr const char* other = ", eager: bits differ from the reference in ";
-    note(name, other, difference_when_eager(r.tape, batch, wide, exact, OpsFor<void>{}));
-    note(name + ", in float", other, difference_when_eager(tape, batch, narrow, rounded, OpsFor<void>{}));
+    note(name, other, difference_when_eager(r.tape, batch, wide, exact));
+    note(name + ", in float", other, difference_when_eager(tape, batch, narrow, rounded));
   }
 
   /// Returns the slope of Σ outputs · cotangents, by differences, as `moved`, an operand in `at`, moves along a direction.

@@ -26,11 +26,11 @@ std::string difference(const Tape& tape, eager::Executor& values, const Referenc
   return {};
 }
 
-/// Runs a finished tape with the inputs `samples` op by op on a device, and compares as above.
-template <class T, class Ops>
+/// Runs a finished tape with the inputs `samples` op by op, and compares as above.
+template <class T>
 std::string difference_when_eager(const Tape& tape, std::int64_t batch, const std::vector<std::vector<T>>& samples,
-                                  const Reference<T>& reference, Ops, const Device& device = Device::cpu()) {
-  const auto owned = eager::executor_on<Ops>(device);
+                                  const Reference<T>& reference) {
+  const auto owned = eager::executor_on<OpsFor<void>>(Device::cpu());
   eager::Executor& executor = *owned;
   executor.reset(batch);
   executor.expect(tape.size());

@@ -148,7 +148,7 @@ class SpecialValuesCheck {
     samples.emplace_back(at.size(), adjoint_of_all);
     const std::vector<Var> adjoint = backward(y, g, targets);
     const Reference<T> reference(tape, 1, samples, {});
-    if (const std::string wrong = difference_when_eager(tape, 1, samples, reference, OpsFor<void>{}); !wrong.empty())
+    if (const std::string wrong = difference_when_eager(tape, 1, samples, reference); !wrong.empty())
       mistakes.push_back(std::string(name_) + " at special values, eager: bits differ from the reference in " + wrong);
     AtPlaces<T> result{reference[y.id], {}};
     for (int id : targets) {

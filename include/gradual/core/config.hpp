@@ -31,10 +31,8 @@
 /// value is carried between iterations: clang would reorder it. It would also unroll short loops before vectorising them.
 #if defined(__clang__)
 #define GRADUAL_IVDEP _Pragma("clang loop vectorize(assume_safety) unroll(disable)")
-#elif defined(__GNUC__)
-#define GRADUAL_IVDEP _Pragma("GCC ivdep")
 #else
-#define GRADUAL_IVDEP
+#define GRADUAL_IVDEP _Pragma("GCC ivdep")
 #endif
 
 /// Around loops some of which are not vectorised: clang would warn about each of them.

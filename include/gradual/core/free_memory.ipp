@@ -9,15 +9,8 @@
 #include <gradual/core/system_memory.hpp>
 
 #if defined(_WIN32)
+
 #include <gradual/core/windows.hpp>
-#else
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <gradual/core/system_file.hpp>
-#endif
-
-#if defined(_WIN32)
 
 namespace gradual {
 
@@ -30,6 +23,11 @@ GRADUAL_ONCE std::int64_t free_memory() {
 }  // namespace gradual
 
 #else
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <gradual/core/system_file.hpp>
 
 namespace gradual::detail {
 

@@ -188,7 +188,7 @@ struct CudaWith {
     void forget_staged() { host_.forget_staged(); }
 
     /// Whether samples lie in the device's own memory. Errors: DataError for another device's.
-    bool holds(const void* samples) const { return host_.on_device(samples); }
+    bool holds(const void* samples) const { return stream_.holds(samples); }
     /// Checks such samples, after the work on the default stream.
     template <class T>
     void look_at(std::span<const T> values, std::span<const LabelRange> ranges, int input) const {

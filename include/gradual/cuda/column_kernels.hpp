@@ -34,9 +34,9 @@ GRADUAL_DEVICE void add_rows(const LoopMemory<Body::slots>& memory, const Step& 
           f(row[n], values[n], sink, r);
         }
     };
-    for_rows([&](auto& of_row, auto& value, auto& sink, std::int64_t r) {
+    for_rows([&](auto& of_row, auto& value, auto&, std::int64_t r) {
       Body::start_row(memory, step.random, of_row, r);
-      Body::read_element(of_row, value, sink, c);
+      Body::read_element(of_row, value, c);
     });
     for_rows([&](auto& of_row, auto& value, auto& sink, std::int64_t) { Body::finish_element(of_row, value, sink, c); });
     barrier();
@@ -157,7 +157,7 @@ GRADUAL_KERNEL_OF(map_threads) void column_chains_kernel(LoopMemory<Body::slots>
       for (int n = 0; n < each; ++n)
         if (first + n < rows.end) {
           Body::start_row(memory, step->random, row[n], first + n);
-          Body::read_element(row[n], values[n], chain, c);
+          Body::read_element(row[n], values[n], c);
         }
       GRADUAL_UNROLL(4)
       for (int n = 0; n < each; ++n)

@@ -7,13 +7,3 @@
 #else
 #include <gradual/cuda/no_convolution.hpp>
 #endif
-
-namespace gradual::cuda {
-
-#if defined(__CUDACC__) && !defined(GRADUAL_CUDNN)
-inline constexpr bool has_convolution_library = false;
-#else
-inline constexpr bool has_convolution_library = true;
-#endif
-
-}  // namespace gradual::cuda

@@ -9,6 +9,8 @@
 
 namespace gradual::cuda {
 
+inline constexpr bool has_convolution_library = true;
+
 /// A convolution with the engine chosen for it.
 struct LibraryConvolution {
   CudnnDescriptor configuration, plan;

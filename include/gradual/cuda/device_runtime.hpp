@@ -191,11 +191,11 @@ class Stream {
   /// copy where the device reads host memory directly: memory pinned by the caller or, on some systems, any.
   void write(void* to, const void* from, std::int64_t bytes) const {
     copy(to, from, bytes);
-    const cudaMemoryType memory = type_of(from);
+    const cudaMemoryType memory = attributes_of(from).type;
     if (memory != cudaMemoryTypeDevice && (reads_host_ || memory != cudaMemoryTypeUnregistered)) wait();
   }
   /// Whether this host memory is pinned, so that staging it in pinned memory gains nothing.
-  bool copies_straight(const void* from) const { return type_of(from) == cudaMemoryTypeHost; }
+  bool copies_straight(const void* from) const { return attributes_of(from).type == cudaMemoryTypeHost; }
   /// Whether this is memory of the stream's device. Errors: DataError for memory of another device.
   bool holds(const void* at) const {
     if (at == nullptr) return false;
@@ -211,10 +211,9 @@ class Stream {
   }
   void wait() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
   void record(Event& event) const { check(cudaEventRecord(event.event_, stream_), "cudaEventRecord"); }
-  /// Records an event, possibly as part of a recording: each replay then records it again.
+  /// Records an event, possibly as part of a recording of kernels alone: each replay then records it again.
   void record_within(Event& event) const {
     if (nodes_ != nullptr) nodes_->add([&](auto... place) { return cudaGraphAddEventRecordNode(place..., event.event_); });
-    else if (captures_) check(cudaEventRecordWithFlags(event.event_, stream_, cudaEventRecordExternal), "cudaEventRecord");
     else record(event);
   }
   /// Makes work queued from now on wait for an event.
@@ -269,13 +268,11 @@ class Stream {
     check(cudaPointerGetAttributes(&memory, at), "cudaPointerGetAttributes");
     return memory;
   }
-  static cudaMemoryType type_of(const void* at) { return attributes_of(at).type; }
 
   cudaStream_t stream_ = nullptr;
   int device_ = 0;
   bool reads_host_ = false, has_clusters_ = false;  ///< unpinned memory, too; of blocks
   mutable Nodes* nodes_ = nullptr;  ///< the graph being built, if any
-  mutable bool captures_ = false;
 };
 
 /// A sequence of launches, recorded once and then launched together.
@@ -313,11 +310,9 @@ void Stream::capture(Recording& recording, F record) const {
   cudaGraph_t graph = nullptr;
   cudaStreamCaptureStatus state = cudaStreamCaptureStatusActive;
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  captures_ = true;
   try {
     record();
   } catch (...) {
-    captures_ = false;
     cudaStreamIsCapturing(stream_, &state);
     cudaStreamEndCapture(stream_, &graph);
     if (graph != nullptr) cudaGraphDestroy(graph);
@@ -325,7 +320,6 @@ void Stream::capture(Recording& recording, F record) const {
     if (state == cudaStreamCaptureStatusInvalidated) return;
     throw;
   }
-  captures_ = false;
   const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
   if (ended == cudaErrorStreamCaptureInvalidated) {
     cudaGetLastError();

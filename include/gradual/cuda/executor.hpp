@@ -63,11 +63,8 @@ struct LoopLaunch {
 
  private:
   /// Whether anything but results of rows and sums over the batch is written.
-  static constexpr bool writes_elements = [] {
-    bool any = false;
-    for (const Slot& slot : Body::plan.slots) any |= slot.stored && !is_row_reduced(slot) && !is_batch_reduced(slot);
-    return any;
-  }();
+  static constexpr bool writes_elements =
+      Body::plan.count_of([](const Slot& slot) { return slot.stored && !is_row_reduced(slot) && !is_batch_reduced(slot); }) > 0;
 
   static void map(const Launch& launch, const Task& memory, std::int64_t batch) {
     launch.stream.launch(&map_kernel<Body>, blocks_for(Body::elements * batch, map_threads), map_threads, memory, launch.step);
@@ -255,12 +252,7 @@ struct RowsLaunch {
   using Shared = NothingShared;
   static constexpr bool in_block = true;
 
-  GRADUAL_DEVICE static void compute(const Task& task, const Step& step, Shared&) {
-    if constexpr (kind == Kind::gather) gather(task, step);
-    else if constexpr (kind == Kind::batch_scatter) scatter_batch(task, step);
-    else if constexpr (kind == Kind::gather_own) gather_own(task, step);
-    else scatter_own(task, step);
-  }
+  GRADUAL_DEVICE static void compute(const Task& task, const Step& step, Shared&) { move_rows<kind>(task, step); }
 
   static Task task(const StepArguments& s) {
     const auto at = [&](int k) { return s.address[P::schedule.storage[node.in[k]]]; };
@@ -269,13 +261,10 @@ struct RowsLaunch {
             P::template node<node.in[1]>.shape.unit()};
   }
   static void run(const Launch& launch) {
-    const auto start = [&](auto* kernel, std::int64_t threads) {
-      launch.stream.launch(kernel, blocks_for(threads, map_threads), map_threads, task(launch.arguments), launch.step);
-    };
-    if constexpr (kind == Kind::gather) start(&gather_kernel<E>, node.shape.unit() * launch.capacity);
-    else if constexpr (kind == Kind::batch_scatter) start(&batch_scatter_kernel<E, To>, scatter_threads(rows, width));
-    else if constexpr (kind == Kind::gather_own) start(&gather_own_kernel<E>, node.shape.unit() * launch.capacity);
-    else start(&scatter_own_kernel<E>, scatter_threads(rows, width) * launch.capacity);
+    const std::int64_t threads = (scatters ? scatter_threads(rows, width) : node.shape.unit()) *
+                                 (kind == Kind::batch_scatter ? 1 : launch.capacity);
+    launch.stream.launch(&rows_kernel<kind, Task>, blocks_for(threads, map_threads), map_threads, task(launch.arguments),
+                         launch.step);
   }
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -26,10 +27,10 @@ class FastProducts {
  public:
   template <class P>
   static constexpr std::int64_t workspace_bytes(std::int64_t batch) {
-    const std::int64_t asked_for = library_workspace<P>(batch, Used);
+    const std::int64_t asked_for = std::max(product_workspace<P>(), convolution_workspace<P>(batch, Used));
     const std::int64_t of_library = asked_for > 0 ? asked_for + library_alignment : 0;
     const std::int64_t of_others = split_workspace<P>(batch, [](int node) { return !is_library_work<P>(node); });
-    return of_library < of_others ? of_others : of_library;
+    return std::max(of_library, of_others);
   }
   template <class S>
   static constexpr bool sums_in_blocks(const Node* nodes, const Node& node) {

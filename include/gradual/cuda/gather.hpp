@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/op.hpp>
 #include <gradual/core/block_pieces.hpp>
 #include <gradual/core/canonical.hpp>
 #include <gradual/core/dtype.hpp>
@@ -86,21 +87,17 @@ GRADUAL_DEVICE void scatter_own(const GatherTask<E>& task, const Step& step) {
   }
 }
 
-template <class E>
-GRADUAL_KERNEL void gather_own_kernel(GatherTask<E> task, const Step* step) {
-  if (!step->skipped) gather_own(task, *step);
+/// Does what ops of this kind do.
+template <Kind Which, class E, class W>
+GRADUAL_DEVICE void move_rows(const GatherTask<E, W>& task, const Step& step) {
+  if constexpr (Which == Kind::gather) gather(task, step);
+  else if constexpr (Which == Kind::batch_scatter) scatter_batch(task, step);
+  else if constexpr (Which == Kind::gather_own) gather_own(task, step);
+  else scatter_own(task, step);
 }
-template <class E>
-GRADUAL_KERNEL void scatter_own_kernel(GatherTask<E> task, const Step* step) {
-  if (!step->skipped) scatter_own(task, *step);
-}
-template <class E>
-GRADUAL_KERNEL void gather_kernel(GatherTask<E> task, const Step* step) {
-  if (!step->skipped) gather(task, *step);
-}
-template <class E, class W>
-GRADUAL_KERNEL void batch_scatter_kernel(GatherTask<E, W> task, const Step* step) {
-  if (!step->skipped) scatter_batch(task, *step);
+template <Kind Which, class Task>
+GRADUAL_KERNEL void rows_kernel(Task task, const Step* step) {
+  if (!step->skipped) move_rows<Which>(task, *step);
 }
 
 }  // namespace gradual::cuda

@@ -47,9 +47,8 @@ class HostPlaces {
     }
     return next.samples.data();
   }
-  /// Whether samples lie in the device's own memory.
-  bool on_device(const void* samples) const { return copies_.holds(samples); }
-  /// Must be called before each use of such samples: from then on the others are copied, no longer brought by kernels.
+  /// Must be called before each use of samples in the device's own memory: from then on the others are copied, no longer
+  /// brought by kernels.
   void leave_to_device(const Stream& kernels) {
     Event& read = places_[1 - current_].read;
     if (std::exchange(brings_, false)) {
@@ -74,7 +73,7 @@ class HostPlaces {
   /// Puts bytes at offset `at` of the samples. Host memory is sent in parts: while one is being sent, the next is staged.
   void put(const Stream& kernels, std::int64_t at, const void* from, std::int64_t bytes) {
     constexpr std::int64_t part = 64 << 20, worth_asking = 256 << 10;
-    if (on_device(from)) {
+    if (copies_.holds(from)) {
       leave_to_device(kernels);
       copies().copy(to_ + at, from, bytes);
       straight_ = true;

@@ -56,11 +56,4 @@ constexpr std::int64_t convolution_workspace(std::int64_t capacity, Precision pr
   return aligned(largest);
 }
 
-/// Returns the bytes of workspace that are planned for both.
-template <class P>
-constexpr std::int64_t library_workspace(std::int64_t capacity, Precision precision) {
-  const std::int64_t products = product_workspace<P>(), convolutions = convolution_workspace<P>(capacity, precision);
-  return products < convolutions ? convolutions : products;
-}
-
 }  // namespace gradual::cuda

@@ -98,7 +98,7 @@ GRADUAL_DEVICE void map_elements(const LoopMemory<Body::slots>& memory, const St
     for (int n = 0; n < most; ++n)
       if (const std::int64_t i = first + n * apart; i < elements) {
         Body::start_row(memory, step.random, row[n], columns < 0 ? 0 : i / columns);
-        Body::read_element(row[n], values[n], sink, column(i));
+        Body::read_element(row[n], values[n], column(i));
       }
     GRADUAL_UNROLL(4)
     for (int n = 0; n < most; ++n)
@@ -151,7 +151,7 @@ GRADUAL_DEVICE void reduce_rows(const LoopMemory<Body::slots>& memory, const Ste
       sink[n].begin_row();
       if (!has(n)) continue;
       Body::start_row(memory, step.random, row[n], first + mine + n * apart);
-      if (lane < Body::columns) Body::read_element(row[n], values[n], sink[n], lane);
+      if (lane < Body::columns) Body::read_element(row[n], values[n], lane);
     }
     GRADUAL_UNROLL(4)
     for (int n = 0; n < most; ++n) {

@@ -6,6 +6,8 @@
 
 namespace gradual::cuda {
 
+inline constexpr bool has_convolution_library = false;
+
 struct LibraryConvolution {};
 
 /// Stands in for cuDNN where it is not linked: supports no convolution.

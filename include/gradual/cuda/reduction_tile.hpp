@@ -7,11 +7,6 @@ namespace gradual::cuda {
 /// its reducing slots that `Those` selects, a tile of at most `MostRows` × 32 numbers, of as many rows as fit into 32 KiB.
 template <class Body, bool (*Those)(const Slot&), int MostRows>
 class ReductionTile {
-  static constexpr int count_before(int slot) {
-    int count = 0;
-    for (int s = 0; s < slot; ++s) count += Those(Body::plan.slots[s]);
-    return count;
-  }
   static constexpr bool any_double() {
     bool any = false;
     for (const Slot& slot : Body::plan.slots) any |= Those(slot) && Body::plan.slots[slot.in[0]].dtype == DType::f64;
@@ -21,9 +16,9 @@ class ReductionTile {
  public:
   using Cell = std::conditional_t<any_double(), double, float>;  ///< can hold an operand of any of the reductions
   static constexpr int columns = warp_size;
-  static constexpr int count = count_before(Body::slots);
+  static constexpr int count = Body::plan.count_of(Those);
   template <int S>
-  static constexpr int place = count_before(S);  ///< of slot S among the reductions
+  static constexpr int place = Body::plan.count_of(Those, S);  ///< of slot S among the reductions
 
  private:
   static constexpr int bytes_of_row = count * columns * static_cast<int>(sizeof(Cell)), most_bytes = 32 * 1024;

@@ -8,6 +8,8 @@
 
 namespace gradual::cuda {
 
+inline constexpr bool has_convolution_library = true;
+
 struct LibraryConvolution {
   ConvolutionForm form;
 };

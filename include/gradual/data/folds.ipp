@@ -74,7 +74,7 @@ GRADUAL_ONCE Folds Folds::rolling(std::span<const std::int32_t> times, std::int6
   for (std::int64_t f = 0; f < count; ++f) {
     // From the first time on if fewer times are left than the product, which could overflow.
     const std::int64_t left = count - f, span = std::int64_t{last} - first + 1;
-    const std::int64_t begin = left > span / length ? first : last + 1 - left * length;
+    const std::int64_t begin = left > span / length ? first : last - left * length + 1;
     std::vector<std::int32_t> held_back, past;
     for (std::size_t row = 0; row < times.size(); ++row) {
       const std::int64_t ahead = times[row] - begin;

@@ -45,7 +45,9 @@ class Executor : public TapeExecutor {
   void bind_input(const void* data, Storage owner = {}) { bindings_.bind_input(data, std::move(owner)); }
   /// Moves an input to another address on the device.
   void rebind_input(std::size_t which, const void* data) { bindings_.rebind_input(which, data); }
-  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets);
+  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets) {
+    bindings_.bind_parameters(values, dtype, offsets);
+  }
   /// Sets what random numbers depend on; without it masks are 1.
   void bind_random(const Randomness& random) { random_ = random; }
   /// Sets the numbers behind scalars, by slot, in host memory like the weight; without them a scalar has its value at step 0.

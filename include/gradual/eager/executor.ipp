@@ -48,10 +48,6 @@ GRADUAL_ONCE void Executor::reset(std::int64_t batch, bool deferring) {
   deferring_ = deferring;
 }
 
-GRADUAL_ONCE void Executor::bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets) {
-  bindings_.bind_parameters(values, dtype, offsets);
-}
-
 GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
   try {
     values_.resize(id + 1);

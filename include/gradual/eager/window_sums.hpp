@@ -14,18 +14,13 @@ struct BegunSums {
   std::uint64_t computation = 0;    ///< `fingerprint_of_sums` of the tapes with these sums
   std::vector<Shadow> shadows;      ///< of its sums, in order
   std::vector<std::int64_t> words;  ///< of four bytes, in each sum; −1 if nothing was added
+  int place = 0;                    ///< among the backward computations of the window
 };
 
 /// Sums over the samples of a window (weight gradients and the like), added up while its parts are recorded one after another.
 /// What backward computes from them without samples is done once, at the window's end. Parts whose backward differs, for
 /// example because a loop's length depends on the data, have sums of their own, and their results are added at the end.
 class WindowSums {
-  /// Begun sums and their place among the backward computations of the window.
-  struct Begun {
-    BegunSums sums;
-    int place = 0;
-  };
-
  public:
   /// Both must outlive it. `pool`: the threads that its tapes run on; null: this one alone.
   explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr)
@@ -35,10 +30,7 @@ class WindowSums {
   /// look at.
   template <class Ops = OpsFor<void>>
   EagerTape& next_tape(std::int64_t first, std::int64_t count, std::int64_t given, bool deferring = true) {
-    if (used_ == recordings_.size()) {
-      recordings_.reserve(used_ + 1);
-      recordings_.push_back(std::make_unique<Recording>(*parameters_, Ops{}, pool_));
-    }
+    if (used_ == recordings_.size()) recordings_.push_back(std::make_unique<Recording>(*parameters_, Ops{}, pool_));
     EagerTape& tape = recordings_[used_]->tape;
     tape.begin(first, count, given, deferring);
     return tape;
@@ -60,9 +52,7 @@ class WindowSums {
   /// Returns what the window has summed so far, in order.
   std::vector<BegunSums> begun() const;
   /// Continues a window with these sums. It can be finished once each backward has been recorded again.
-  void resume(std::vector<Begun> begun);
-  /// Returns sums in the form that `resume` takes.
-  static std::vector<Begun> in_order(std::vector<BegunSums> sums);
+  void resume(std::vector<BegunSums> begun);
 
   /// Errors: TapeError if the backward of resumed sums has not been recorded since.
   void check_recorded() const;
@@ -122,8 +112,8 @@ class WindowSums {
   cpu::ThreadPool* pool_;
   std::vector<std::unique_ptr<Recording>> recordings_;  ///< the first `used_` of them hold sums of this window
   std::size_t used_ = 0;
-  std::vector<Begun> begun_;  ///< resumed, and not recorded since
-  int places_ = 0;            ///< of backward computations in this window so far
+  std::vector<BegunSums> begun_;  ///< resumed, and not recorded since
+  int places_ = 0;                ///< of backward computations in this window so far
   std::vector<Shadow>* target_ = nullptr;  ///< the sums that the part is added to
   std::vector<Shadow> before_;             ///< copies from before the part was added, if it can be undone
   bool is_first_ = false;                  ///< the part is, of its computation, since the window began or was resumed

@@ -20,7 +20,7 @@ GRADUAL_ONCE void WindowSums::reserve(std::int64_t begin, bool last, bool undoab
   if (is_first_) {
     part.shadows.clear();  // left by a part that could not be added
     resumed_ = find_begun(part.tape);
-    target_ = resumed_ < begun_.size() ? &begun_[resumed_].sums.shadows : &part.shadows;
+    target_ = resumed_ < begun_.size() ? &begun_[resumed_].shadows : &part.shadows;
   }
   target_->resize(static_cast<std::size_t>(count_sums(part.tape)));
   before_.clear();
@@ -49,7 +49,7 @@ GRADUAL_ONCE bool WindowSums::add(std::int64_t begin, bool last) {
   }
   part.place = resumed_ < begun_.size() ? begun_[resumed_].place : places_++;
   if (resumed_ < begun_.size()) {
-    part.shadows = std::move(begun_[resumed_].sums.shadows);
+    part.shadows = std::move(begun_[resumed_].shadows);
     begun_.erase(begun_.begin() + static_cast<std::ptrdiff_t>(resumed_));
   }
   ++used_;
@@ -65,30 +65,21 @@ GRADUAL_ONCE void WindowSums::forget_part() {
 }
 
 GRADUAL_ONCE std::vector<BegunSums> WindowSums::begun() const {
-  std::vector<Begun> all = begun_;
+  std::vector<BegunSums> all = begun_;
   for (std::size_t r = 0; r < used_; ++r) {
     EagerTape& tape = recordings_[r]->tape;
-    Begun& one = all.emplace_back();
-    one.place = recordings_[r]->place;
-    one.sums = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}};
-    each_sum(tape, [&](int id, std::size_t) { one.sums.words.push_back(words_of(tape[id])); });
+    BegunSums& one = all.emplace_back();
+    one = {fingerprint_of_sums(tape), recordings_[r]->shadows, {}, recordings_[r]->place};
+    each_sum(tape, [&](int id, std::size_t) { one.words.push_back(words_of(tape[id])); });
   }
-  std::ranges::sort(all, {}, &Begun::place);
-  std::vector<BegunSums> result;
-  for (Begun& one : all) result.push_back(std::move(one.sums));
-  return result;
+  std::ranges::sort(all, {}, &BegunSums::place);
+  return all;
 }
 
-GRADUAL_ONCE void WindowSums::resume(std::vector<Begun> begun) {
+GRADUAL_ONCE void WindowSums::resume(std::vector<BegunSums> begun) {
   clear();
   begun_ = std::move(begun);
-  places_ = static_cast<int>(begun_.size());
-}
-
-GRADUAL_ONCE std::vector<WindowSums::Begun> WindowSums::in_order(std::vector<BegunSums> sums) {
-  std::vector<Begun> begun;
-  for (BegunSums& one : sums) begun.push_back({std::move(one), static_cast<int>(begun.size())});
-  return begun;
+  for (BegunSums& one : begun_) one.place = places_++;
 }
 
 GRADUAL_ONCE void WindowSums::check_recorded() const {
@@ -145,7 +136,7 @@ GRADUAL_ONCE std::size_t WindowSums::find_begun(EagerTape& tape) const {
   const std::uint64_t computation = fingerprint_of_sums(tape);
   std::size_t found = 0;
   for (; found < begun_.size(); ++found) {
-    const BegunSums& sums = begun_[found].sums;
+    const BegunSums& sums = begun_[found];
     bool fits = sums.computation == computation && static_cast<std::int64_t>(sums.shadows.size()) == count_sums(tape);
     each_sum(tape, [&](int id, std::size_t sum) {
       fits = fits && (sums.words[sum] < 0 || sums.words[sum] == words_of(tape[id]));

@@ -22,11 +22,7 @@ constexpr T& referred(T& optimizer) {
   return optimizer;
 }
 template <class T>
-constexpr T& referred(std::reference_wrapper<T>& optimizer) {
-  return optimizer;
-}
-template <class T>
-constexpr T& referred(const std::reference_wrapper<T>& optimizer) {
+constexpr T& referred(std::reference_wrapper<T> optimizer) {
   return optimizer;
 }
 }  // namespace detail

@@ -1,7 +1,7 @@
 #pragma once
 // The State that an update rule keeps for each parameter: an aggregate of Vars and of other rules' states.
+#include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include <gradual/autodiff/tape.hpp>
 
@@ -78,11 +78,8 @@ constexpr void for_each_var(S& state, F& f) {
 template <class S, class First>
 constexpr bool begins_with() {
   S state{};
-  return with_members(state, []<class... M>(M&...) {
-    bool first = true, found = false;
-    ((found = found || (std::exchange(first, false) && std::is_same_v<M, First>)), ...);
-    return found;
-  });
+  return with_members(
+      state, []<class... M>(M&...) { return std::is_same_v<First, std::tuple_element_t<0, std::tuple<M..., void>>>; });
 }
 
 /// Returns the number of Vars in a state.

@@ -1,6 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops.hpp>
-#include <gradual/optim/lone_rule.hpp>
+#include <gradual/optim/following_states.hpp>
 #include <gradual/optim/rule_state.hpp>
 
 namespace gradual {
@@ -21,6 +21,14 @@ constexpr Update<State> update(Var parameter, State state) {
 }
 
 namespace detail {
+/// Returns whether a rule has nothing to look for but its numbers: no adapters, and no states that have other shapes, that
+/// start from values other than 0, or that follow the parameters.
+template <class Rule>
+constexpr bool is_lone_rule() {
+  return !requires(const Rule& rule) { rule.inner; } && !requires(Shape shape) { Rule::state_shape(0, shape); } &&
+         !requires(const Rule& rule) { rule.initial({}); } && following_states<Rule>() == 0;
+}
+
 template <class Rule, class... Step>
 concept Updates = requires(const Rule& rule, Var v, const StateOf<Rule>& state, Step... step) {
   rule(v, v, state, step...).parameter;

@@ -25,18 +25,14 @@ struct ElementTrace {
   static constexpr Tape tape() { return with_elements_as_samples(trace_update(Rule{}, 1, dtype_of<Real>)); }
 };
 
-/// Returns whether each root is the input that it replaces, or a node of its own computed by ops that kernels know.
+/// Returns whether each root is the input that it replaces, or is computed by ops that kernels know.
 template <class Rule>
 constexpr bool has_kernels(const Tape& tape) {
   bool result = tape.error.empty();
   for (const Node& node : tape.nodes)
     result = result && (node.op->kind != Kind::map || index_in(OpsFor<Rule>{}, *node.op) >= 0);
-  for (const Root& root : tape.roots) {
-    const Node& node = tape[root.node];
-    result =
-        result && (node.op->kind == Kind::map || (node.op->kind == Kind::input && node.attributes.integer[0] == root.index));
-    for (const Root& other : tape.roots) result = result && (other.node != root.node || other.index == root.index);
-  }
+  for (const Root& root : tape.roots)
+    result = result && (tape[root.node].op->kind == Kind::map || tape[root.node].op->kind == Kind::input);
   return result;
 }
 

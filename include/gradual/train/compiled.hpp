@@ -10,8 +10,10 @@
 
 namespace gradual {
 
+/// One net at several shares of activations kept for the backward pass: `Net::KeepingOneOf<100, 60, 35>`. All give the same
+/// bits, at different costs in bytes and time.
 template <class... Nets>
-struct OneOf;
+struct OneOf {};
 
 namespace detail {
 template <class Model, class In, int Kept, ShadowType S, bool Scaled = false>

@@ -2,7 +2,6 @@
 #include <bit>
 
 #include <gradual/core/set_while.hpp>
-#include <gradual/eager/rows_on_device.hpp>
 #include <gradual/train/eager_core.hpp>
 #include <gradual/train/eager_state.hpp>
 #include <gradual/train/session.hpp>
@@ -301,6 +300,14 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     std::span<const std::int32_t> rows = {};  ///< the places of all given samples in their data set, if any
   };
   bool fills_window(std::int64_t part) const { return progress().ends().calls() == 0 && progress().is_filled_by(part); }
+  /// Returns where the device reads them, valid until the next call; null for none.
+  const std::int32_t* on_device(std::span<const std::int32_t> rows) {
+    if (rows.empty() || device().shares_host_memory()) return rows.data();
+    const auto bytes = static_cast<std::int64_t>(rows.size_bytes());
+    rows_ = device().allocate(bytes);
+    device().copy(rows_.data(), rows.data(), bytes);
+    return reinterpret_cast<const std::int32_t*>(rows_.data());
+  }
   bool may_shrink() const { return options().non_finite != NonFinite::drop_micro_batch; }
 
   /// Returns the number of samples taken from the part.
@@ -312,7 +319,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     const Randomness random{.on = true,
                             .seed = options().seed,
                             .round = part.round,
-                            .samples = rows_.of(device(), rows),
+                            .samples = on_device(rows),
                             .begin = position(),
                             .step = static_cast<std::uint64_t>(step_count())};
     tape.values().bind_random(random);
@@ -336,7 +343,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
 
   detail::EagerCore<Real, Optimizer> core_;
   BackwardSpace space_;
-  eager::RowsOnDevice rows_;
+  eager::Storage rows_;
   MetricNames metric_names_;
   bool recording_ = false;
 };

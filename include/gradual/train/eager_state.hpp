@@ -54,8 +54,8 @@ class EagerState {
     check_place(core.progress_.ends(), c.window);
     const std::vector<StatePiece> places = pieces(core);
     for (const StatePiece& piece : places) check_tensor(file, piece.name, piece.shape, piece.dtype);
-    auto begun = core.sums_.in_order(c.window.position > 0 ? sums_in(file, core.arrays_.device())
-                                                           : std::vector<eager::BegunSums>());
+    std::vector<eager::BegunSums> begun;
+    if (c.window.position > 0) begun = sums_in(file, core.arrays_.device());
     if constexpr (opaque) core.opaque_.optimizer().restore(opaque_in(file));
 
     for (const StatePiece& piece : places)

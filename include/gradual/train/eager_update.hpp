@@ -21,9 +21,8 @@ class EagerUpdate {
 
   /// Returns whether `run`, given `frozen`, will not change what is frozen; otherwise it changes all elements.
   bool passes_over(const Frozen& frozen) {
-    if constexpr (UpdatesByElement<Rule, Real>)
-      if (by_element_) by_element_->pass_over(frozen);
-    return static_cast<bool>(by_element_);
+    if (by_element_) by_element_->pass_over(frozen);
+    return by_element_.has_value();
   }
   /// Runs one update, after `steps` others, or the one for an `evaluation`: arrays[0] holds the parameters, arrays[1] the
   /// window's summed gradient with this weight and loss scale, the others the state. `seed`: that of the rule's draws.
@@ -32,21 +31,11 @@ class EagerUpdate {
   void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
            double loss_scale = 1, std::uint64_t seed = 0, const Frozen* frozen = nullptr) {
     numbers_.in_step(steps, weight, loss_scale, evaluation);
-    if constexpr (UpdatesByElement<Rule, Real>)
-      if (by_element_) return by_element_->run(queue, numbers_.values(), arrays, frozen);
+    if (by_element_) return by_element_->run(queue, numbers_.values(), arrays, frozen);
     by_ops_->run(arrays, {.on = true, .seed = seed, .step = static_cast<std::uint64_t>(steps)});
   }
 
  private:
-  struct Never {
-    explicit operator bool() const { return false; }
-  };
-  template <class R>
-  static auto by_element_of() {
-    if constexpr (UpdatesByElement<R, Real>) return std::optional<ElementwiseUpdate<Real>>();
-    else return Never{};
-  }
-
   EagerUpdate(const Device& device, const Rule& rule, Tape tape) : parts_(tape), numbers_(rule, tape.scalars) {
     if constexpr (UpdatesByElement<Rule, Real>) {
       if (device.shares_host_memory())
@@ -57,7 +46,7 @@ class EagerUpdate {
   }
 
   UpdateParts parts_;
-  decltype(by_element_of<Rule>()) by_element_;
+  std::optional<ElementwiseUpdate<Real>> by_element_;
   std::optional<UpdateByOps<Real>> by_ops_;
   detail::UpdateNumbers<Real> numbers_;
 };

@@ -39,8 +39,9 @@ template <class T>
 std::vector<std::remove_all_extents_t<T>> made_up_samples(std::int64_t count) {
   using E = std::remove_all_extents_t<T>;
   std::vector<E> values(static_cast<std::size_t>(count * sample_shape<T>().unit()));
-  if constexpr (std::is_floating_point_v<E>)
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (uniform<E>(0, 0, i) + E(0.5)) / 2;
+  if constexpr (!std::is_integral_v<E>)
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<E>((uniform<Computed<E>>(0, 0, i) + Computed<E>(0.5)) / 2);
   return values;
 }
 

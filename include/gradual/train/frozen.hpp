@@ -41,8 +41,25 @@ class Frozen {
   /// memory of `bytes(arrays, part)`; `following`: a bit for each state that follows the parameters.
   template <class Queue, class Part, class F>
   void leave_out(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside, F update) const {
-    if (parameters_.empty()) update();
-    else leave_out_some(queue, arrays, following, part, aside, update);
+    const auto bytes_of = [](std::span<std::byte> values) { return static_cast<std::int64_t>(values.size()); };
+    std::byte* end = aside;
+    for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
+      if (!is_gradient) queue.copy(std::exchange(end, end + values.size()), values.data(), bytes_of(values));
+      queue.clear(values.data(), bytes_of(values));
+    });
+    const auto put_back = [&] {
+      for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
+        if (!is_gradient) queue.copy(values.data(), std::exchange(aside, aside + values.size()), bytes_of(values));
+      });
+      follow(queue, arrays, following, part);
+    };
+    try {
+      update();
+    } catch (...) {
+      put_back();
+      throw;
+    }
+    put_back();
   }
   /// Sets the frozen part of states that follow to that of the parameters; arguments as for `leave_out`.
   template <class Queue, class Part>
@@ -60,41 +77,6 @@ class Frozen {
   }
 
  private:
-  /// As `leave_out`, where there are frozen parameters.
-  template <class Queue, class Part, class F>
-  void leave_out_some(const Queue& queue, int arrays, std::uint64_t following, Part part, std::byte* aside,
-                      F update) const {
-    keep(queue, arrays, part, aside);
-    const auto put_back = [&] {
-      restore(queue, arrays, part, aside);
-      follow(queue, arrays, following, part);
-    };
-    try {
-      update();
-    } catch (...) {
-      put_back();
-      throw;
-    }
-    put_back();
-  }
-
-  /// Copies the frozen part to `aside` and sets it to zero.
-  template <class Queue, class Part>
-  void keep(const Queue& queue, int arrays, Part part, std::byte* aside) const {
-    for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
-      const auto bytes = static_cast<std::int64_t>(values.size());
-      if (!is_gradient) queue.copy(std::exchange(aside, aside + bytes), values.data(), bytes);
-      queue.clear(values.data(), bytes);
-    });
-  }
-  /// Copies it back, except gradients, which stay zero.
-  template <class Queue, class Part>
-  void restore(const Queue& queue, int arrays, Part part, const std::byte* aside) const {
-    for_each(arrays, part, [&](std::span<std::byte> values, bool is_gradient) {
-      const auto bytes = static_cast<std::int64_t>(values.size());
-      if (!is_gradient) queue.copy(values.data(), std::exchange(aside, aside + bytes), bytes);
-    });
-  }
   template <class Part, class F>
   void for_each(int arrays, Part part, F f) const {
     for (const int parameter : parameters_)

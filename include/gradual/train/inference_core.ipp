@@ -40,6 +40,7 @@ try : threads_(threads), transient_(layout.table(batch, threads).transient()), q
 
 template <class Backend, class Real>
 InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const InferenceCore& other) {
+  [[maybe_unused]] const auto here = queue_.on_device();
   if (const std::int64_t batch = other.runner_.batch(); batch != runner_.batch())
     or_memory_error("an inference", [&] {
       Memory transient(runner_.layout().table(batch, threads_).transient());
@@ -52,12 +53,13 @@ InferenceCore<Backend, Real>& InferenceCore<Backend, Real>::operator=(const Infe
 
 template <class Backend, class Real>
 void InferenceCore<Backend, Real>::set_parameters(std::span<const Real> parameters) {
+  [[maybe_unused]] const auto here = queue_.on_device();
   const InferenceLayout& layout = runner_.layout();
-  check_count(layout, parameters);
-  check_numbers(layout, queue_, parameters);
   if (weights_.use_count() > 1) {
     share(copied(layout, parameters));
   } else {
+    check_count(layout, parameters);
+    check_numbers(layout, queue_, parameters);
     std::shared_ptr<const Memory>(weights_).reset();  // use_count orders nothing; this release follows others' last reads
     queue_.write(weights_->data(), parameters.data(), layout.parameter_bytes);
   }

@@ -48,9 +48,11 @@ inline MemoryMessage explain_memory(const SessionLayout& layout, bool gather, st
   };
   if (fitting != nullptr)
     remedy(table.total() - fitting->table(gather, frozen).total()) << "micro-batches of " << fitting->micro_batch();
-  if (const std::int64_t saved = table.open_blocks - layout.without_open_blocks().table(false, 0).open_blocks;
-      saved > 0 && layout.micro_batch() % tables.block_samples == 0)
-    remedy(saved) << "micro-batches of whole blocks of " << tables.block_samples << " samples, by OpenBlocks::as_needed";
+  std::int64_t open = 0;  // that parts which end where blocks end would not need
+  for (const SampleSum& sum : tables.sums)
+    if (layout.needs_open(sum) && !sum.is_reduced) open += tables.open_bytes(sum);
+  if (open > 0 && layout.micro_batch() % tables.block_samples == 0)
+    remedy(open) << "micro-batches of whole blocks of " << tables.block_samples << " samples, by OpenBlocks::as_needed";
   if (table.optimizer_state == table.parameters * tables.states && tables.states > 0)
     remedy(table.optimizer_state) << "an optimizer without state (" << tables.states << " of " << table.parameters
                                   << " B each)";

@@ -138,7 +138,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// Returns what the model's `predict` computes for these samples, possibly none, with the current parameters:
   /// `Inference<Net>::output_width()` values per sample, with the bits of an `Inference`, from as many of the net's first
   /// inputs as `predict` has arguments. Computes in parts that fit into the memory of the session's activations, or one sample
-  /// at a time in a block of its own where not even one fits; uses one thread.
+  /// at a time in a block of its own where not even one fits; uses the session's threads.
   /// Errors: DataError as those of `Inference`; OptionError between the two evaluations of a window; MemoryError.
   template <class... Data>
   std::vector<Real> predict(const Data&... data) {

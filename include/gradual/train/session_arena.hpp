@@ -178,16 +178,6 @@ class SessionArena {
   }
   /// Runs the rule, once, with its scalars.
   void update(std::span<const Sum> scalars);
-  /// Makes the step if all gradients are finite, and returns whether.
-  template <class F>
-  bool update_if_finite(F make) {
-    return queue_.run_if_finite(*programs_.update, gradients(), parameter_elements(), make);
-  }
-  /// Does the same where losses, which arrive in `meanwhile`, must be finite too: on a device that knows them before the host.
-  template <class F, class G>
-  bool update_if_finite(F make, G meanwhile) {
-    return queue_.run_if_finite_with_losses(gradients(), parameter_elements(), make, meanwhile);
-  }
   /// Restores frozen parameters from a rule's last state.
   void put_back_frozen();
 

@@ -256,6 +256,7 @@ template <class F>
 
 template <class Where, class R, class S>
 [[gnu::cold]] void SessionArena<Where, R, S>::take_transient() {
+  [[maybe_unused]] const auto here = queue_.on_device();
   for (placed_ = false; !placed_;) try {
       if (transient_.size() != table().transient()) transient_ = typename Backend::Memory(table().transient());
       place_transient();

@@ -161,6 +161,7 @@ template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::set_budget(Budget budget) {
   if (options_.non_finite == NonFinite::drop_micro_batch)
     throw OptionError("set_budget: with NonFinite::drop_micro_batch, memory would decide what is dropped");
+  [[maybe_unused]] const auto here = arena().queue().on_device();
   window_.take_losses();
   arena().set_budget(budget.follows ? what_is_free() : budget);
   options_.memory_budget = budget;

@@ -24,12 +24,6 @@ class SessionLayout {
     other.choice_.micro_batch = check_countable(tables_->countable, micro_batch);
     return other;
   }
-  /// Returns the same without the open blocks of products: parts must then end where blocks end.
-  constexpr SessionLayout without_open_blocks() const {
-    SessionLayout other = *this;
-    other.choice_.open_blocks = false;
-    return other;
-  }
 
   /// Whether it has room for a copy of the sums, to undo changes: a micro-batch that was added, or what measuring needs.
   constexpr bool keeps_copy() const { return choice_.extras.undo || measures_copies(); }

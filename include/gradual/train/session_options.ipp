@@ -63,14 +63,10 @@ GRADUAL_ONCE SessionOptions checked_eager(SessionOptions o, std::int64_t every) 
   if (o.global_batch <= 0 || o.micro_batch < 0)
     throw OptionError("Session: global_batch " + std::to_string(o.global_batch) + " and micro_batch " +
                       std::to_string(o.micro_batch) + ": the first must be positive, the second not negative");
-  check_policy(o);
-  check_threads(o.threads);
   if (o.gather || o.memory_budget.bytes != Budget::unlimited || o.memory_budget.follows)
     throw OptionError("an eager session has no .memory_budget and no .gather: limit its device's memory, Device::cpu(bytes)");
-  check_micro_batch(o);
+  o = checked(std::move(o), every);
   if (o.micro_batch == 0) o.micro_batch = o.global_batch;
-  check_windows(o);
-  check_noise(o, every);
   return o;
 }
 

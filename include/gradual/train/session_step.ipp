@@ -39,8 +39,8 @@ int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& optio
   bool finite = false;
   try {
     arena.finish_gradients(divisor);
-    finite = arena.update_if_finite([&] { update(window, numbers); },
-                                    [&] { window.take_losses(); });
+    finite = arena.queue().run_if_finite_with_losses(arena.gradients(), arena.parameter_elements(),
+                                                     [&] { update(window, numbers); }, [&] { window.take_losses(); });
   } catch (...) {
     window.clear();
     forget_scale(arena);
@@ -123,7 +123,8 @@ void SessionStep<Arena, Opaque>::go_back(Window& window) {
 template <class Arena, class Opaque>
 template <class F>
 bool SessionStep<Arena, Opaque>::if_finite(Arena& arena, bool alone, F make) {
-  if (!Opaque::exists && alone && arena.frozen().elements() == 0) return arena.update_if_finite(make);
+  if (!Opaque::exists && alone && arena.frozen().elements() == 0)
+    return arena.queue().run_if_finite(arena.updating(), arena.gradients(), arena.parameter_elements(), make);
   const bool finite = arena.gradients_are_finite();
   if (finite) make();
   return finite;

@@ -4,13 +4,6 @@
 
 namespace gradual {
 
-/// One net at several shares of activations kept for the backward pass: `Net::KeepingOneOf<100, 60, 35>`. All give the same
-/// bits, at different costs in bytes and time.
-template <class First, class... Rest>
-struct OneOf<First, Rest...> {
-  using InputTypes = typename First::InputTypes;
-};
-
 /// One way to train windows of a net, insofar as memory determines it.
 struct TrainingWay {
   int kept = 100;                                  ///< percent of the activations stored for the backward pass

@@ -29,7 +29,7 @@ class ConvolutionKernel {
   /// Returns multiply-adds for each sample, which decide whether threads pay.
   static constexpr std::int64_t work() { return images * form.multiply_adds(); }
 
-  static void run(const StepArguments& s) {
+  GRADUAL_KERNEL_CODE static void run(const StepArguments& s) {
     const E* a = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
     const E* b = static_cast<const E*>(s.address[P::template storage<node.in[1]>]);
     T* workspace = reinterpret_cast<T*>(s.workspace);

@@ -118,41 +118,31 @@ class Executor {
   }
 
   template <int G>
+  using Alone = typename decltype(kernel_of<P::template first_of<G>>())::type;
+  template <int G>
   using Loop = LoopKernel<P, loop_codes<P>.code[G], loop_codes<P>.shared[G]>;
 
-  GRADUAL_BEGIN_LOOPS
   template <int G>
   struct Make {
-    static constexpr int first = P::template first_of<G>;
-
-    GRADUAL_KERNEL_CODE static void run(const StepArguments& arguments) {
-      if constexpr (P::template group<G>.kind != Kind::map) {
-        decltype(kernel_of<first>())::type::run(arguments);
-      } else {
-        Loop<G>::run(arguments);
-      }
-    }
     static constexpr Kernel kernel() {
       if constexpr (P::template group<G>.kind == Kind::map) {
         constexpr std::int64_t work = Loop<G>::divisible() ? Loop<G>::work() : 0;
         if constexpr (loop_codes<P>.shared[G]) return {&Loop<G>::run, work, 0, &loop_places<P, G>};
-        else return {&run, work, 0, nullptr};
+        else return {&Loop<G>::run, work, 0, nullptr};
       } else {
-        using Alone = typename decltype(kernel_of<first>())::type;
-        return {&run, Alone::work(), Alone::workspace_bytes(), nullptr};
+        return {&Alone<G>::run, Alone<G>::work(), Alone<G>::workspace_bytes(), nullptr};
       }
     }
     static constexpr Kernel value = kernel();
   };
-  GRADUAL_END_LOOPS
   template <int G>
   struct MakeHolding {
     static constexpr HoldingRows holding() {
       if constexpr (P::template group<G>.kind != Kind::map) {
-        constexpr int first = P::template first_of<G>;
-        using Alone = typename decltype(kernel_of<first>())::type;
-        if constexpr (Alone::holds_rows)
-          return {first, Alone::block_samples(), &Alone::template hold<true>, &Alone::template hold<false>, &Alone::sum_held};
+        using Of = Alone<G>;
+        if constexpr (Of::holds_rows)
+          return {P::template first_of<G>, Of::block_samples(), &Of::template hold<true>, &Of::template hold<false>,
+                  &Of::sum_held};
       }
       return {};
     }

@@ -35,7 +35,7 @@ class GatherKernel {
     return scatters && table.unit() > worth_threads ? std::max(positions * width, worth_threads) : positions * width;
   }
 
-  static void run(const StepArguments& s) {
+  GRADUAL_KERNEL_CODE static void run(const StepArguments& s) {
     if constexpr (holds_rows) held(s).contract(index(s), from(s), window(s), s.part, scatter(s));
     else if constexpr (scatters) scatter(s)(index(s), from(s), window(s));
     else gather(from(s), index(s), static_cast<E*>(s.address[Id]), s.batch * positions, width, s.part);

@@ -63,7 +63,7 @@ class MatmulKernel {
     else return node.shape.unit() * depth;
   }
 
-  static void run(const StepArguments& s) {
+  GRADUAL_KERNEL_CODE static void run(const StepArguments& s) {
     if constexpr (joins) run_joined(s);
     else run_alone(s);
   }

@@ -13,18 +13,15 @@ class NarrowRows {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
 
-  static constexpr bool any(Source source) {
-    for (int s = 0; s < Body::slots; ++s)
-      if (Body::plan.slots[s].source == source) return true;
-    return false;
-  }
+  template <Source Of>
+  static constexpr bool any = Body::plan.count_of([](const Slot& slot) { return slot.source == Of; }) > 0;
 
  public:
   /// Where a row begins must be a multiple of its number: joins would need branches, and samples of several rows divisions. The
   /// code of all elements should stay small; beyond half the lanes, `LoopBody::padding` is hidden from the vectoriser.
-  static constexpr bool apply = !Body::group.row_reduces && !Body::group.batch_reduces && !any(Source::join) &&
+  static constexpr bool apply = !Body::group.row_reduces && !Body::group.batch_reduces && !any<Source::join> &&
                                 Body::row_axes <= 1 && Body::columns > 0 &&
-                                Body::columns <= (any(Source::pad) ? canonical_lanes / 2 : 3) &&
+                                Body::columns <= (any<Source::pad> ? canonical_lanes / 2 : 3) &&
                                 Body::columns * Body::slots <= 640;
   static constexpr std::int64_t least = 8;  ///< rows that fill vectors
 
@@ -41,11 +38,9 @@ class NarrowRows {
   }
 
  private:
-  struct NoSink {};
-
   template <int... C>
   GRADUAL_INLINE static void elements(const Row& row, std::integer_sequence<int, C...>) {
-    NoSink none;
+    typename Body::NoSink none;
     (Body::element(row, none, C), ...);
   }
 };

@@ -30,7 +30,7 @@ class OwnRowsKernel {
   }
   static constexpr std::int64_t work() { return own.positions * own.width + (scatters ? own.table() : 0); }
 
-  static void run(const StepArguments& s) {
+  GRADUAL_KERNEL_CODE static void run(const StepArguments& s) {
     const E* from = static_cast<const E*>(s.address[P::template storage<node.in[0]>]);
     const auto* index = static_cast<const std::int32_t*>(s.address[P::template storage<node.in[1]>]);
     E* to = static_cast<E*>(s.address[Id]);

@@ -66,7 +66,7 @@ class PoolingKernel {
   static constexpr std::int64_t workspace_bytes() { return aligned(pooling_workspace_of<E>(form) * std::int64_t{sizeof(T)}); }
   static constexpr std::int64_t work() { return result.product(0, 2) * form.places(); }
 
-  static void run(const StepArguments& s) {
+  GRADUAL_KERNEL_CODE static void run(const StepArguments& s) {
     const void* in[3]{};
     for (int k = 0; k < node.op->arity; ++k) in[k] = s.address[P::schedule.storage[node.in[k]]];
     run_pooling(node, form, in, static_cast<E*>(s.address[Id]), result.product(0, 2) * s.batch,

@@ -11,8 +11,6 @@ template <class P, int G>
 class RowEnd {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
-  template <int S>
-  static constexpr Slot slot = Body::template slot<S>;
 
   static constexpr bool is_read(const Slot& slot) { return is_read_with_element(slot) || slot.source == Source::join; }
   static constexpr bool is_reduced(const Slot& slot) { return is_row_reduced(slot) || is_batch_reduced(slot); }
@@ -73,12 +71,12 @@ class RowEnd {
 
   template <int S>
   GRADUAL_INLINE void turn_to_copy(Row& row) {
-    if constexpr (is_read(slot<S>)) {
+    if constexpr (is_read(Body::template slot<S>)) {
       const Real* const in = static_cast<const Real*>(row.in[S]) + begin;
       Vector::load(in, count, Vector::broadcast(*in)).store(copy_[S]);
       row.in[S] = copy_[S];
     }
-    if constexpr (is_stored(slot<S>)) {
+    if constexpr (is_stored(Body::template slot<S>)) {
       stored_[S] = static_cast<Real*>(row.out[S]) + begin;
       row.out[S] = copy_[S];
     }
@@ -93,7 +91,7 @@ class RowEnd {
 
     template <int S>
     GRADUAL_INLINE void reduce(Real x, std::int64_t c) {
-      if constexpr (is_batch_reduced(slot<S>)) {
+      if constexpr (is_batch_reduced(Body::template slot<S>)) {
         end.chain_[S][lane] += x;
       } else {
         using Lane = typename Body::template Lane<S>;

@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include <gradual/autodiff/cpu/narrow_rows.hpp>
-#include <gradual/autodiff/cpu/short_rows.hpp>
 #include <gradual/core/cpu/simd.hpp>
 
 namespace gradual::cpu {
@@ -16,14 +15,16 @@ template <class P, int G>
 class StagedRows {
   using Body = LoopBody<P, G>;
   using Row = typename Body::Row;
-  using Short = ShortRows<P, G>;
-  template <int S>
-  static constexpr Slot slot = Body::template slot<S>;
   template <int S>
   using Element = typename Body::template Element<S>;
   template <int S>
   using Operand = typename Body::template Operand<S>;
 
+  /// Whether short rows are reduced, several side by side: each lane of a vector has one row. Rows that fill vectors by
+  /// themselves are faster one by one.
+  static constexpr bool reduces_short = Body::group.row_reduces && !Body::group.batch_reduces && Body::columns > 0 &&
+                                        Body::columns < canonical_lanes &&
+                                        !(Body::columns % 8 == 0 && Body::plan.reads_in_order());
   /// Whether compilers make whole vectors of a row, or few that are shorter.
   static constexpr bool is_vectors() {
     constexpr int width = Vec<float>::width < 8 ? Vec<float>::width : 8;
@@ -45,7 +46,7 @@ class StagedRows {
   /// Whether vectors run over short rows that lie side by side, without copies: if no op is costly, or more would be copied than
   /// is loaded and stored, without tests for padding. g++ makes no such vectors of rows of four and fewer.
   static constexpr bool choose_directly() {
-    if (!Short::apply || Body::columns <= 4) return false;
+    if (!reduces_short || Body::columns <= 4) return false;
     int copies = 0, others = 0;
     bool costly = false, pads = false;
     for (int s = 0; s < Body::slots; ++s) {
@@ -59,7 +60,7 @@ class StagedRows {
   }
   static constexpr Staging choose() {
     constexpr bool sums_batch = Body::group.batch_reduces, reduces = Body::group.row_reduces;
-    if (Short::apply) return Staging::rows;
+    if (reduces_short) return Staging::rows;
     if (Body::columns <= 0 || (reduces && sums_batch) || NarrowRows<P, G>::apply) return Staging::none;
     if (!reduces && Body::columns < 64) return !is_vectors() && pays() ? Staging::rows : Staging::none;
     const bool whole_lanes = Body::columns >= canonical_lanes && !sums_batch && !Body::plan.reads_in_order();
@@ -80,9 +81,9 @@ class StagedRows {
   }
 
  public:
-  static constexpr int together = Short::apply ? Short::together : choose_together();  ///< the most rows at once
+  static constexpr int together = reduces_short ? 16 : choose_together();  ///< the most rows at once
   /// Whether it also computes fewer: reductions side by side would take as long for few rows as for all.
-  static constexpr bool takes_fewer = !Short::apply;
+  static constexpr bool takes_fewer = !reduces_short;
 
   /// Computes `rows` rows from `first` on; sums over the batch go to `sink`.
   template <class Memory, class Sink>
@@ -92,25 +93,28 @@ class StagedRows {
       Body::start_row(memory, random, row, first + r);
       return row;
     };
-    Operands operands{*this};
     if constexpr (directly) {
       for (int c = 0; c < columns; ++c) {
         GRADUAL_IVDEP
         for (int r = 0; r < rows; ++r) {
-          Lane lane{operands, r};
-          Body::element(begin_row(r), lane, c);
+          Operands<together> operands{*this, r};
+          Body::element(begin_row(r), operands, c);
         }
       }
     } else {
-      for (int c = 0; c < columns && columns < 4; ++c) {
-        GRADUAL_IVDEP
-        for (int r = 0; r < rows; ++r) copy_element(begin_row(r), c, r * columns + c);
+      if constexpr (columns < 4) {
+        for (int c = 0; c < columns; ++c) {
+          GRADUAL_IVDEP
+          for (int r = 0; r < rows; ++r) copy_element(begin_row(r), c, r * columns + c);
+        }
+      } else {
+        for (int r = 0; r < rows; ++r) copy_columns(begin_row(r), 0, columns, r * columns);
       }
-      for (int r = 0; r < rows && columns >= 4; ++r) copy_columns(begin_row(r), 0, columns, r * columns);
+      Operands<1> operands{*this, 0};
       compute(begin_row(0), 0, rows * columns, operands);
     }
     Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) {
-      Short::template reduce<s(), directly>(values<s(), Operand<s()>>(), static_cast<Element<s()>*>(memory.out(s())) + first);
+      reduce_rows<s()>(static_cast<Element<s()>*>(memory.out(s())) + first);
     });
     Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) {
       for (int r = 0; r < rows; ++r) {
@@ -136,9 +140,7 @@ class StagedRows {
   }
   /// The index of a slot among those with values.
   static constexpr int index_of(int s) {
-    int index = 0;
-    for (int i = 0; i < s; ++i) index += has_values(Body::plan.slots[i]);
-    return index;
+    return Body::plan.count_of(has_values, s);
   }
   /// The bytes of the largest number.
   static constexpr std::size_t largest() {
@@ -157,9 +159,9 @@ class StagedRows {
   /// Copies what is given of column c of a row to place `at`.
   GRADUAL_INLINE void copy_element(const Row& row, std::int64_t c, int at) {
     typename Body::Values v;
-    Body::given_element(row, v, c);
+    Body::template read_element<is_given_with_element>(row, v, c);
     Body::template for_slots<is_copied>([&](auto s) __attribute__((always_inline)) {
-      const typename Body::Values& of = slot<s()>.uniform ? row.uniform : v;
+      const typename Body::Values& of = Body::template slot<s()>.uniform ? row.uniform : v;
       values<s()>()[at] = static_cast<Element<s()>>(of.template of<typename Body::template T<s()>>()[s()]);
     });
   }
@@ -180,9 +182,10 @@ class StagedRows {
   template <class Sink>
   GRADUAL_INLINE void compute(Row row, std::int64_t from, int count, Sink& sink) {
     Body::template for_slots<begins_with_row>([&](auto s) __attribute__((always_inline)) {
-      if constexpr (is_copied(slot<s()>)) row.in[s()] = values<s()>();
-      else if constexpr (slot<s()>.source == Source::load) row.in[s()] = static_cast<const Element<s()>*>(row.in[s()]) + from;
-      if constexpr (slot<s()>.stored && !is_row_reduced(slot<s()>))
+      constexpr const Slot& slot = Body::template slot<s()>;
+      if constexpr (is_copied(slot)) row.in[s()] = values<s()>();
+      else if constexpr (slot.source == Source::load) row.in[s()] = static_cast<const Element<s()>*>(row.in[s()]) + from;
+      if constexpr (slot.stored && !is_row_reduced(slot))
         row.out[s()] = static_cast<Element<s()>*>(row.out[s()]) + from;
     });
     GRADUAL_IVDEP
@@ -190,21 +193,36 @@ class StagedRows {
     for (int i = 0; i < count; ++i) LoopBody<P, G, staging>::element(row, sink, i);
   }
 
-  /// Where operands of reductions of several rows wait until all are computed.
+  /// Reduces the operands of slot S of `together` rows to a number for each. Joins the lanes that exist in canonical order;
+  /// joining the others would change nothing.
+  template <int S>
+  GRADUAL_INLINE void reduce_rows(Element<S>* out) {
+    using Joined = typename Body::template Lane<S>;
+    const Operand<S>* const operands = values<S, Operand<S>>();
+    typename Joined::type lane[columns][together];
+    for (int c = 0; c < columns; ++c) {
+      GRADUAL_IVDEP
+      for (int r = 0; r < together; ++r) {
+        const int at = directly ? c * together + r : r * columns + c;
+        lane[c][r] = Joined::join(Joined::identity(), Joined::of(operands[at], c));
+      }
+    }
+    for (int half = canonical_lanes / 2; half > 0; half /= 2)
+      for (int l = 0; l < half && l + half < columns; ++l) {
+        GRADUAL_IVDEP
+        for (int r = 0; r < together; ++r) lane[l][r] = Joined::join(lane[l][r], lane[l + half][r]);
+      }
+    for (int r = 0; r < together; ++r) out[r] = static_cast<Element<S>>(Joined::result(lane[0][r]));
+  }
+
+  /// Where operands of reductions of several rows wait until all are computed: each `Apart` numbers from the one before.
+  template <int Apart>
   struct Operands {
     StagedRows& rows;
+    int first;
     template <int S, class X>
     GRADUAL_INLINE void reduce(X x, std::int64_t i) {
-      rows.template values<S, X>()[i] = x;
-    }
-  };
-  /// Where those of row `row` wait if rows lie side by side.
-  struct Lane {
-    Operands& operands;
-    int row;
-    template <int S, class X>
-    GRADUAL_INLINE void reduce(X x, std::int64_t c) {
-      operands.template reduce<S>(x, c * together + row);
+      rows.template values<S, X>()[i * Apart + first] = x;
     }
   };
   /// Lanes of one row, from a multiple of 32 columns on.

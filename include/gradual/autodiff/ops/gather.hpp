@@ -27,14 +27,6 @@ struct BatchScatter {
   static constexpr Adjoints<2> vjp(Var h, Var g, Var index, Var y);
 };
 
-namespace detail {
-constexpr Var gather(Var table, Var index) {
-  Shape rows = index.shape();
-  rows.extent[rows.rank++] = table.shape().extent[1];
-  return table.tape->record(op_info<Gather>, {table, index}, rows, table.dtype());
-}
-}  // namespace detail
-
 /// Reads rows of a table. table: [rows, width] or, each sample's own, [batch, rows, width]; index: int32 [batch, ...], an input
 /// or a view of one, or an argmax over no more values than there are rows; gives [batch, ..., width]. With a sample's own
 /// table, the index `ignored`, which lies outside its rows, reads zeros. Errors: other shapes and types; indices computed in
@@ -61,12 +53,14 @@ constexpr Var gather(Var table, Var index, std::int64_t ignored = LabelRange::no
     return tape.fail(detail::computed(Gather::name, ": indices", source, rows) << "; to get all rows, use the table", {table});
   const LabelRange::Of of = own ? LabelRange::Of::place : LabelRange::Of::table_row;
   if (!detail::takes_labels(Gather::name, table, index, rows, ignored, of)) return {};
-  return own ? detail::gather_own(table, index) : detail::gather(table, index);
+  return detail::gather(own ? op_info<GatherOwn> : op_info<Gather>, table, index);
 }
 
 constexpr Adjoints<2> Gather::vjp(Var g, Var table, Var index, Var) {
   return {{g.tape->record(op_info<BatchScatter>, {g, index}, table.shape(), computed_in(g.dtype())), {}}};
 }
-constexpr Adjoints<2> BatchScatter::vjp(Var h, Var, Var index, Var) { return {{detail::gather(h, index), {}}}; }
+constexpr Adjoints<2> BatchScatter::vjp(Var h, Var, Var index, Var) {
+  return {{detail::gather(op_info<Gather>, h, index), {}}};
+}
 
 }  // namespace gradual

@@ -42,10 +42,11 @@ struct ScatterAdd {
 };
 
 namespace detail {
-constexpr Var gather_own(Var table, Var index) {
+/// Records `op`, a gather from one table or from each sample's own.
+constexpr Var gather(const OpInfo& op, Var table, Var index) {
   Shape rows = index.shape();
-  rows.extent[rows.rank++] = table.shape().extent[2];
-  return table.tape->record(op_info<GatherOwn>, {table, index}, rows, table.dtype());
+  rows.extent[rows.rank++] = table.shape().extent[table.shape().rank - 1];
+  return table.tape->record(op, {table, index}, rows, table.dtype());
 }
 constexpr Var scatter_add(Var values, Var index, std::int64_t rows) {
   const Shape& shape = values.shape();
@@ -77,6 +78,8 @@ constexpr Var scatter_add(Var values, Var index, std::int64_t rows, std::int64_t
 constexpr Adjoints<2> GatherOwn::vjp(Var g, Var table, Var index, Var) {
   return {{detail::scatter_add(g, index, table.shape().extent[1]), {}}};
 }
-constexpr Adjoints<2> ScatterAdd::vjp(Var g, Var, Var index, Var) { return {{detail::gather_own(g, index), {}}}; }
+constexpr Adjoints<2> ScatterAdd::vjp(Var g, Var, Var index, Var) {
+  return {{detail::gather(op_info<GatherOwn>, g, index), {}}};
+}
 
 }  // namespace gradual

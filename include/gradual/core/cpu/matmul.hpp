@@ -151,7 +151,6 @@ GRADUAL_INLINE void short_column(const T* a, const T* b, T* c, std::int64_t m, T
   tile.b = panel;
   tile.b_step = width;
   tile.k = K;
-  tile.first = true;
   for (std::int64_t i = first; i < last; i += width) {
     tile.columns = last - i < width ? last - i : width;
     tile.total = c + i;

@@ -11,30 +11,16 @@ constexpr std::int64_t small_float_images(const Convolution& c, std::int64_t ima
   return block_samples(images * c.positions()) * images;
 }
 
-/// Workspace in floats, one part after another.
-struct SmallFloatSpace {
-  static constexpr std::int64_t of_input(const Convolution& c) { return c.groups * c.image(); }
-  static constexpr std::int64_t of_output(const Convolution& c) { return c.groups * c.result(); }
-
-  static constexpr std::int64_t forward(const Convolution& c) {
-    return convolution_space<float>(c) + c.groups * c.weights() + of_input(c) + of_output(c);
-  }
-  template <class W>
-  static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
-    return BatchConvolutionSpace<float>::elements<W>(c) + small_float_images(c, images) * (of_input(c) + of_output(c));
-  }
-};
-
-/// Workspace for images of elements of type E, in elements of the type in which they are computed.
+/// Workspace for images of elements of type E, in elements of the type in which they are computed, one part after another.
 template <class E>
 struct SpaceOf {
   static constexpr std::int64_t forward(const Convolution& c) {
-    return is_small_float<E> ? SmallFloatSpace::forward(c) : convolution_space<Computed<E>>(c);
+    return convolution_space<Computed<E>>(c) + (is_small_float<E> ? c.groups * (c.weights() + c.image() + c.result()) : 0);
   }
   template <class W>
   static constexpr std::int64_t backward(const Convolution& c, std::int64_t images) {
-    if constexpr (is_small_float<E>) return SmallFloatSpace::backward<W>(c, images);
-    else return BatchConvolutionSpace<E>::template elements<W>(c);
+    const std::int64_t copied = is_small_float<E> ? small_float_images(c, images) * c.groups * (c.image() + c.result()) : 0;
+    return BatchConvolutionSpace<Computed<E>>::template elements<W>(c) + copied;
   }
 };
 
@@ -43,7 +29,7 @@ template <class E>
   requires is_small_float<E>
 [[gnu::noinline]] void convolution(const Convolution& c, const E* x, const E* w, E* y, std::int64_t images, float* workspace,
                                    Part part = {}) {
-  const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c), weights = c.groups * c.weights();
+  const std::int64_t in = c.groups * c.image(), out = c.groups * c.result(), weights = c.groups * c.weights();
   float* const image = workspace + convolution_space<float>(c);
   float *const output = image + in, *const kernel = output + out;
   copy_row(w, weights, kernel);
@@ -60,7 +46,7 @@ template <class E, class W>
   requires is_small_float<E>
 [[gnu::noinline]] void batch_convolution(const Convolution& c, std::int64_t images, const E* x, const E* g,
                                          const WindowPart<float, W>& window, float* workspace, Part part = {}) {
-  const std::int64_t in = SmallFloatSpace::of_input(c), out = SmallFloatSpace::of_output(c);
+  const std::int64_t in = c.groups * c.image(), out = c.groups * c.result();
   const std::int64_t together = small_float_images(c, images) * c.positions(), end = window.begin + window.count;
   float *const inputs = workspace + BatchConvolutionSpace<float>::elements<W>(c),
                *const outputs = inputs + small_float_images(c, images) * in;

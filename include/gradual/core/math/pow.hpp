@@ -2,6 +2,7 @@
 
 #include <gradual/core/math/exp_reduction.hpp>
 #include <gradual/core/math/log_reduction.hpp>
+#include <gradual/core/math/round.hpp>
 
 namespace gradual::math {
 namespace detail {
@@ -45,21 +46,15 @@ GRADUAL_HD GRADUAL_INLINE constexpr double pow_positive(double x, double y) {
 /// For float: computes in double, where every x is normal and no result is out of range, and rounds once at the end.
 /// log(1 + f) = s (2 + z R(z)) with s = f / (2 + f) and z = s², R minimax to 2^-44 of it; e^r = 1 + r + r² Q(r) to 2^-32.
 GRADUAL_HD GRADUAL_INLINE constexpr float pow_positive(float x, float y) {
-  constexpr double ln2 = 0x1.62e42fefa39efp-1;
   const auto [f, k] = reduce_log_of_normal(static_cast<double>(x));
   const double s = div(f, 2 + f), z = mul(s, s);
-  const double log = fma(k, ln2, mul(s, horner(z, 2.0, 0x1.555555561e2cfp-1, 0x1.999996a98ececp-2, 0x1.249411ce4660ap-2,
-                                               0x1.c62b2024e9c45p-3, 0x1.9114dacf7327dp-3)));
+  const double of_fraction = mul(s, horner(z, 2.0, 0x1.555555561e2cfp-1, 0x1.999996a98ececp-2, 0x1.249411ce4660ap-2,
+                                           0x1.c62b2024e9c45p-3, 0x1.9114dacf7327dp-3));
+  const double log = fma(k, ln2_high<double>, of_fraction);
   const auto [n, r] = reduce_exp(clamp(mul(static_cast<double>(y), log), -110.0, 89.0));
   const double power = horner(r, 1.0, 1.0, 0x1.0000001d08f30p-1, 0x1.55555133f0b89p-3, 0x1.5554ae22e18ebp-5,
                               0x1.111633c164316p-7, 0x1.6d7bc7c4055ebp-10, 0x1.9a89af2a53707p-13);
   return static_cast<float>(mul(power, power_of_two<double>(n)));
-}
-
-/// Rounds a number that is not negative to the nearest integer.
-template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T round_magnitude(T x) {
-  constexpr T whole = power_of_two<T>(FloatFormat<T>::mantissa_bits);  // from here on every number is an integer
-  return select(x < whole, (x + whole) - whole, x);
 }
 
 }  // namespace detail
@@ -76,7 +71,7 @@ template <class T> GRADUAL_HD GRADUAL_INLINE constexpr T pow(T x, T y) {
   constexpr T huge = T(0x1p65);
   const T positive = detail::pow_positive(select(limit | (y == 0), T(1), base), detail::clamp(y, -huge, huge));
   const T at_limit = select((base == 0) == (y < 0), infinity<T>(), T(0));
-  const T magnitude = select(limit & (y != 0), at_limit, positive);
+  const T magnitude = select(limit, at_limit, positive);
   const T signed_magnitude = select(odd, copysign(magnitude, x), magnitude);
   const bool unordered = (x != x) | (y != y);
   const bool undefined = unordered | ((x < 0) & (base < infinity<T>()) & !integer);

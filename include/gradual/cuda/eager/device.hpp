@@ -44,18 +44,18 @@ class EagerDevice final : public gradual::eager::Accelerator {
   void clear(void* to, std::int64_t bytes) override {
     if (bytes > 0) stream_->clear(to, bytes);
   }
-  void add(float* to, const float* from, std::int64_t count) override { add_to(to, from, count); }
-  void add(double* to, const double* from, std::int64_t count) override { add_to(to, from, count); }
+  void add(float* to, const float* from, std::int64_t count) override {
+    launch(&cuda::add<float, float>, count, to, from, count);
+  }
+  void add(double* to, const double* from, std::int64_t count) override {
+    launch(&cuda::add<double, double>, count, to, from, count);
+  }
   bool all_finite(const float* values, std::int64_t count) override { return no_other_than_finite(values, count); }
   bool all_finite(const double* values, std::int64_t count) override { return no_other_than_finite(values, count); }
   std::unique_ptr<gradual::eager::Executor> executor(const Device& device) override {
     return std::make_unique<EagerExecutor<Ops>>(device, *this);
   }
 
-  template <class T>
-  void add_to(T* to, const T* from, std::int64_t count) {
-    launch(&cuda::add<T, T>, count, to, from, count);
-  }
   /// Launches a kernel with a thread for each of `work` items, or with many threads that take many items each.
   template <class... A>
   void launch(void (*kernel)(A...), std::int64_t work, A... arguments) {

@@ -230,8 +230,9 @@ class EagerExecutor final : public gradual::eager::Executor {
                              rows.extent[0],
                              rows.extent[1],
                              count};
-    gpu_.whole(
-        [&](const Launch& launch) { gpu_.launch(&gather_kernel<T>, count * rows.extent[1], task, launch.step); });
+    gpu_.whole([&](const Launch& launch) {
+      gpu_.launch(&rows_kernel<Kind::gather, GatherTask<T>>, count * rows.extent[1], task, launch.step);
+    });
   }
 
   /// Gathers rows of each sample's own table, or sums rows into it. Indices were checked when the op was recorded.
@@ -240,18 +241,18 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[id];
     const bool scatters = node.op->kind == Kind::scatter_own;
     const Shape& table = scatters ? node.shape : tape[node.in[0]].shape;
-    const GatherTask<T> task{read<T>(tape, node.in[0]),
-                             read<std::int32_t>(tape, node.in[1]),
-                             create<T>(tape, id),
-                             nullptr,
-                             table.extent[1],
-                             table.extent[2],
-                             tape[node.in[1]].shape.unit(),
-                             batch_};
-    gpu_.whole([&](const Launch& launch) {
-      if (scatters) gpu_.launch(&scatter_own_kernel<T>, batch_ * scatter_threads(task.rows, task.width), task, launch.step);
-      else gpu_.launch(&gather_own_kernel<T>, elements(node), task, launch.step);
-    });
+    using Task = GatherTask<T>;
+    const Task task{read<T>(tape, node.in[0]),
+                    read<std::int32_t>(tape, node.in[1]),
+                    create<T>(tape, id),
+                    nullptr,
+                    table.extent[1],
+                    table.extent[2],
+                    tape[node.in[1]].shape.unit(),
+                    batch_};
+    const auto kernel = scatters ? &rows_kernel<Kind::scatter_own, Task> : &rows_kernel<Kind::gather_own, Task>;
+    const std::int64_t threads = scatters ? batch_ * scatter_threads(task.rows, task.width) : elements(node);
+    gpu_.whole([&](const Launch& launch) { gpu_.launch(kernel, threads, task, launch.step); });
   }
 
   template <class T>
@@ -301,7 +302,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     if (node.op->kind == Kind::batch_scatter) {
       const auto* const index = read<std::int32_t>(tape, node.in[1]);
       const GatherTask<T> task{a, index, total, open, node.shape.extent[0], node.shape.extent[1], p};
-      gpu_.launch(&batch_scatter_kernel<T, T>, scatter_threads(task.rows, task.width), task, launch.step);
+      gpu_.launch(&rows_kernel<Kind::batch_scatter, GatherTask<T>>, scatter_threads(task.rows, task.width), task, launch.step);
     } else if (node.op->kind == Kind::batch_reduce) {
       const std::int64_t columns = node.shape.unit();
       T* const chains = reinterpret_cast<T*>(launch.arguments.workspace);
@@ -328,7 +329,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     if (!shadow.has_open()) return;
     gradual::eager::with_real(node, [&](auto t) {
       using T = decltype(t);
-      gpu_.add_to(shadow.total().as<T>(), shadow.open().as<const T>(), node.shape.unit());
+      gpu_.add(shadow.total().as<T>(), shadow.open().as<const T>(), node.shape.unit());
     });
   }
 
