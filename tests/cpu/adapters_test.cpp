@@ -174,15 +174,21 @@ TEST(Adapters, AreSavedAndRestored) {
 }
 
 TEST(Adapters, RefuseNamesThatNoParameterHas) {
-  EXPECT_EQ(error_of<OptionError>([] { session_of(WeightDecay{Sgd{}, 0.1, {{"*/weight", "hiden/*"}}}); }),
+  auto rule = nest;
+  ParameterNames &decayed = rule.inner.inner.inner.only, &scaled = rule.inner.inner.inner.inner.only;
+  decayed = {{"*/weight", "hiden/*"}};
+  EXPECT_EQ(error_of<OptionError>([&] { session_of(rule); }),
             "an optimizer: no parameter is named 'hiden/*'; there are 'hidden/weight', 'hidden/bias', 'output/weight', "
             "'output/bias'");
-  EXPECT_THROW(session_of(Ema{ScaleUpdate{Sgd{}, 0.1, {{"bias"}}}}), OptionError);
-  EXPECT_EQ(error_of<OptionError>([] { session_of(Ema{ScaleUpdate{Sgd{}, 0.1, {}}}); }),
+  decayed = nest.inner.inner.inner.only, scaled = {{"bias"}};
+  EXPECT_THROW(session_of(rule), OptionError);
+  scaled = {};
+  EXPECT_EQ(error_of<OptionError>([&] { session_of(rule); }),
             "an optimizer: an adapter names none of the parameters; {{\"*\"}} names all");
   Parameters parameters(Device::cpu());
   Classifier net(parameters.root());
-  EXPECT_THROW(Session(parameters, Accumulate{WeightDecay{Sgd{}, 0.1, {{"wieght"}}}}, {.global_batch = 64}), OptionError);
+  scaled = {{"wieght"}};
+  EXPECT_THROW(Session(parameters, Accumulate{rule}, {.global_batch = 64}), OptionError);
 }
 
 }  // namespace adapters_test

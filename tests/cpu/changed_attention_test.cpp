@@ -26,34 +26,33 @@ struct Packed {
   }
   constexpr Loss loss(Var x, Var sequence) const { return sum(square(predict(x, sequence)), {1, 2}); }
 };
-template <nn::Attend Seen, std::int64_t Length>
-struct Alone {
-  nn::MultiHeadAttention attention;
-  constexpr explicit Alone(Scope s) : attention(s / "attention", width, 2, Seen) {}
-  constexpr Var predict(Var x) const { return attention(x); }
-};
-
-template <nn::Attend Seen, std::int64_t Length>
-void expect_bits_of_a_sequence_alone(const std::vector<float>& x, const std::vector<float>& packed, std::int64_t begin) {
-  using Net = Compiled<Alone<Seen, Length>, Inputs<f32[Length][width]>>;
-  std::vector<float> alone(Length * width);
-  const auto first = static_cast<std::size_t>(begin) * width;
-  Inference<Net>{numbers(static_cast<std::size_t>(Net::parameter_elements))}(std::span(x).subspan(first, alone.size()), alone);
-  EXPECT_TRUE(std::ranges::equal(alone, std::span(packed).subspan(first, alone.size()))) << begin;
-}
 
 /// Packs a sequence of `First` positions and one of `Second`.
 template <nn::Attend Seen, std::int64_t First, std::int64_t Second>
 void expect_bits_of_sequences_alone() {
   constexpr std::int64_t both = First + Second;
-  using Net = Compiled<Packed<Seen, both>, Inputs<f32[both][width], i32[both]>>;
-  const auto x = numbers(both * width, 5);
+  using Model = Packed<Seen, both>;
+  using Net = Compiled<Model, Inputs<f32[both][width], i32[both]>>;
+  const auto x = numbers(both * width, 5), weights = numbers(static_cast<std::size_t>(Net::parameter_elements));
   std::vector<std::int32_t> sequence(both, 4);
   std::fill_n(sequence.begin() + First, Second, 1);
   std::vector<float> packed(both * width);
-  Inference<Net>{numbers(static_cast<std::size_t>(Net::parameter_elements))}(x, sequence, packed);
-  expect_bits_of_a_sequence_alone<Seen, First>(x, packed, 0);
-  expect_bits_of_a_sequence_alone<Seen, Second>(x, packed, First);
+  Inference<Net>{weights}(x, sequence, packed);
+
+  Parameters parameters(Device::cpu());
+  const Model net(parameters.root());
+  parameters.initialize(0);
+  parameters.copy_from(weights);
+  const auto expect_bits_alone = [&](std::int64_t begin, std::int64_t length) {
+    const auto part = [&](const auto& all) {
+      return std::span(all).subspan(static_cast<std::size_t>(begin * width), static_cast<std::size_t>(length * width));
+    };
+    EagerTape tape(parameters);
+    const Tensor alone = value(net.attention(tape.input(part(x), {length, width})));
+    EXPECT_TRUE(std::ranges::equal(alone.values<float>(), part(packed))) << begin;
+  };
+  expect_bits_alone(0, First);
+  expect_bits_alone(First, Second);
 }
 
 TEST(ChangedAttention, GivesPackedSequencesTheBitsOfEachAlone) {

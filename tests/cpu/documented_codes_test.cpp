@@ -5,6 +5,7 @@
 #include <random>
 
 #include "../documented.hpp"
+#include "../initial_parameters.hpp"
 
 namespace documented_codes_test {
 
@@ -110,9 +111,12 @@ TEST_F(Codes, NearestRowsOfABookAreRead) {
   for (float& v : z) v = normal(random);
   std::vector<std::int32_t> messages(50);
   for (std::size_t i = 0; i < 50; ++i) messages[i] = static_cast<std::int32_t>(i % 5);
-  Session session(Compiled<Quantizer, Inputs<f32[4], i32>>{}, Accumulate{Sgd{}}, {.global_batch = 50, .seed = 1});
-  const std::vector<float> got = session.predict(z, messages);
-  const auto book = session.parameters()["book"].values;
+  using In = Inputs<f32[4], i32>;
+  using Net = Compiled<Quantizer, In>;
+  static_assert(trace_training<Quantizer>(In{}).error.empty());
+  std::vector<float> parameters = initial_parameters<Net>(1), got(50 * 6);
+  Inference<Net>(parameters, 50)(z, messages, got);
+  const auto book = ParametersView<Net>(parameters.data())["book"].values;
   double power = 0;
   for (std::size_t i = 0; i < 50; ++i) {
     std::size_t nearest = 0;

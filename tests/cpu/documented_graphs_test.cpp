@@ -97,10 +97,12 @@ struct Potential {  // of pairs nearer than 3, each of them both ways
 using Edges = std::vector<std::int32_t>;
 
 TEST(DocumentedGraphs, SendAlongEdgesThatThereAre) {
-  using Net = Compiled<Messages, Inputs<f64[4][2], f64[4], i32[6], i32[6], f64[1]>>;
-  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 1, .seed = 1});
-  Inference<Net> net(session.parameters(), 1);
-  const auto at = [&](const char* name, std::size_t i) { return session.parameters()[name].values[i]; };
+  using In = Inputs<f64[4][2], f64[4], i32[6], i32[6], f64[1]>;
+  using Net = Compiled<Messages, In>;
+  static_assert(trace_training<Messages>(In{}).error.empty());
+  std::vector<double> parameters = initial_parameters<Net>(1);
+  Inference<Net> net(parameters, 1);
+  const auto at = [&](const char* name, std::size_t i) { return ParametersView<Net>(parameters.data())[name].values[i]; };
   const auto on_paper = [&](int nodes, const std::vector<double>& x, const std::vector<std::pair<int, int>>& edges) {
     std::vector<std::array<double, 8>> h(nodes);
     for (std::size_t n = 0; n < h.size(); ++n)

@@ -165,8 +165,10 @@ TEST_F(Documented, ATableThatGrows) {
   smaller.accumulate(ids, x, clicked, ordered, weight);
   smaller.save_state("run.safetensors");
 
-  Session session(ClicksNet<120>{}, rule, {.global_batch = 256});
-  const auto rows = session.parameters()["table/weight"].values;
+  Parameters parameters(Device::cpu());
+  const Clicks<120> net(parameters.root());
+  Session session(parameters, rule, {.global_batch = 256});
+  const auto rows = parameters["table/weight"].values;
   const std::vector<float> begun(rows.begin(), rows.end());
   const Checkpoint old = load("run.safetensors");
   Checkpoint grown = session.state();  // of a net with more rows that has just been made
@@ -176,7 +178,11 @@ TEST_F(Documented, ATableThatGrows) {
 
   EXPECT_TRUE(std::equal(rows.begin() + 100 * 8, rows.end(), begun.begin() + 100 * 8)) << "new rows as they begin";
   smaller.accumulate(ids, x, clicked, ordered, weight);
-  session.accumulate(ids, x, clicked, ordered, weight);
+  session.accumulate(512, [&](EagerTape& tape) {
+    const Var of_ids = tape.input(ids, {4}), of_x = tape.input(x, {3}), click = tape.input(clicked, {1}),
+              order = tape.input(ordered, {1});
+    return net.loss(of_ids, of_x, click, order, tape.input(weight));
+  });
   EXPECT_EQ(session.step_count(), 4);
   for (const auto& [name, tensor] : smaller.state().tensors) {
     const Checkpoint after = session.state();

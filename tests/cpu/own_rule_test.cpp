@@ -97,10 +97,12 @@ const auto y = labels(512, 5);
 /// How far each element moves in one step.
 template <class Rule>
 std::vector<double> first_step(const Rule& rule) {
-  Session session(ClassifierNet{}, Accumulate{rule}, {.global_batch = 512, .seed = 7});
-  std::vector<double> moved(session.parameters().values().begin(), session.parameters().values().end());
-  session.accumulate(x, y);
-  for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= static_cast<double>(session.parameters().values()[i]);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session session(parameters, Accumulate{rule}, {.global_batch = 512, .seed = 7});
+  std::vector<double> moved(parameters.values().begin(), parameters.values().end());
+  session.accumulate(512, [&](EagerTape& tape) { return net.loss(tape.input(x, {9}), tape.input(y)); });
+  for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= static_cast<double>(parameters.values()[i]);
   return moved;
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "../initial_parameters.hpp"
 #include "../models.hpp"
 
 namespace written_models_test {
@@ -106,19 +107,21 @@ TEST(WrittenModels, Learn) {
 }
 
 TEST(WrittenModels, SumCurvaturesAlongEachAxis) {
-  Session session(Compiled<Poisson, Inputs<f64[2], f64[1]>>{}, Accumulate{Adam{}}, {.global_batch = 2, .seed = 1});
-  Inference<Compiled<Tower, Inputs<f64[2], f64[1]>>> tower(session.parameters().values(), 1);
+  ParametersIn<double> parameters(Device::cpu());
+  const Poisson net(parameters.root());
+  parameters.initialize(1);
   const std::vector<double> x = {0.3, -0.8, -1.1, 0.4}, f = {0.2, -0.7};
-  const std::vector<double> losses = session.losses(x, f);
+  EagerTape tape(parameters, 2);
+  const Var in = tape.input(x, {2}), out = tape.input(f, {1});
+  const Tensor losses = value(net.loss(in, out).value);
   const auto u = [&](double a, double b) {
-    std::vector<double> value(1);
-    tower(std::vector{a, b}, value);
-    return value[0];
+    EagerTape at(parameters);
+    return value(net.u.predict(at.input(std::vector{a, b}, {2}))).item();
   };
   for (std::size_t i = 0; i < 2; ++i) {
     const double a = x[2 * i], b = x[2 * i + 1], h = 1e-3;
     const double curvature = (u(a + h, b) + u(a - h, b) + u(a, b + h) + u(a, b - h) - 4 * u(a, b)) / (h * h);
-    EXPECT_NEAR(losses[i], (curvature - f[i]) * (curvature - f[i]), 1e-6);
+    EXPECT_NEAR(losses[static_cast<std::int64_t>(i)], (curvature - f[i]) * (curvature - f[i]), 1e-6);
   }
 }
 
@@ -146,15 +149,14 @@ TEST(WrittenModels, GiveTheJacobianThatIsMadeRowByRow) {
 
 TEST(WrittenModels, GiveTheJacobianOfDifferences) {
   using Net = Compiled<Motion, Inputs<f64[8], f64[6]>>;
-  Session session(Net{}, Accumulate{Adam{}}, {.global_batch = 1, .seed = 1});
-  const std::vector<double> x = {0.1, -0.2, 0, 0.9, 0.3, -0.1, 0.2, 0.8}, here = session.predict(x);
+  Inference<Net> net(initial_parameters<Net>(1), 1);
+  const std::vector<double> x = {0.1, -0.2, 0, 0.9, 0.3, -0.1, 0.2, 0.8};
+  std::vector<double> here(54), up(54), down(54);
+  net(x, here);
   for (std::size_t j = 0; j < 8; ++j) {
-    const auto moved = [&](double by) {
-      std::vector<double> there = x;
-      there[j] += by;
-      return session.predict(there);
-    };
-    const std::vector<double> up = moved(1e-5), down = moved(-1e-5);
+    std::vector<double> moved = x;
+    moved[j] = x[j] + 1e-5, net(moved, up);
+    moved[j] = x[j] - 1e-5, net(moved, down);
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(here[6 + i * 8 + j], (up[i] - down[i]) / 2e-5, 1e-9);
   }
 }

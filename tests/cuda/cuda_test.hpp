@@ -61,21 +61,26 @@ struct Eager<Compiled<Model, Inputs<In...>, Backend>, Optimizer> {
   Eager(const Optimizer& optimizer, const SessionOptions& options) : session(parameters, optimizer, options) {}
 
   int accumulate(std::int64_t samples, std::span<const std::remove_all_extents_t<In>>... data) {
-    return session.accumulate(
-        samples, [&](EagerTape& tape) { return net.loss(tape.input(data, gradual::detail::sample_shape<In>())...); });
+    return session.accumulate(samples, loss_of(data...));
+  }
+  Averages evaluate(std::int64_t samples, std::span<const std::remove_all_extents_t<In>>... data) {
+    return session.evaluate(samples, loss_of(data...));
+  }
+
+ private:
+  auto loss_of(std::span<const std::remove_all_extents_t<In>>... data) {
+    return [=, this](EagerTape& tape) { return net.loss(tape.input(data, gradual::detail::sample_shape<In>())...); };
   }
 };
 
-/// Expects equal bits of parameters and optimizer states.
+/// Expects equal bits of parameters and optimizer states, between windows.
 template <class Net, class Optimizer>
 void expect_equal_bits(const Session<Net, Optimizer>& cuda, const Eager<Net, Optimizer>& cpu) {
-  constexpr std::int64_t bytes = Net::parameter_elements * std::int64_t{sizeof(typename Net::Real)};
-  const auto parameters = cuda.parameter_bytes(), states = cuda.optimizer_state_bytes();
-  EXPECT_EQ(differing_bits(std::span(parameters).first(bytes), cpu.session.parameter_bytes()), 0);
-  for (int i = 0; i * aligned(bytes) < std::ssize(states); ++i)
-    EXPECT_EQ(differing_bits(std::span(states).subspan(static_cast<std::size_t>(i * aligned(bytes)), bytes),
-                             std::as_bytes(cpu.session.optimizer_state(i))),
-              0);
+  const auto got = cuda.state().tensors, expected = cpu.session.state().tensors;
+  EXPECT_EQ(got.size(), expected.size());
+  for (const auto& [name, tensor] : expected)
+    EXPECT_EQ(differing_bits(std::as_bytes(std::span(got.at(name).values)), std::as_bytes(std::span(tensor.values))), 0)
+        << name;
 }
 
 constexpr std::int64_t window = 150;  // a closed block of 128 and an open one

@@ -136,7 +136,7 @@ struct Columns {
     return cross_entropy(wide(select(columns, 1, 0)) + narrow(select(columns, 1, 1)), label);
   }
 };
-using ColumnsNet = Compiled<Columns, Inputs<i32[2], i32>>;
+using ColumnsNet = Compiled<Columns, Inputs<i32[2], i32>, Cuda>;
 
 TEST_P(DeviceSamples, AreLookedAtByTheirColumns) {
   constexpr std::int64_t batch = 300;
@@ -144,11 +144,11 @@ TEST_P(DeviceSamples, AreLookedAtByTheirColumns) {
   const auto y = labels(batch, classes);
   x[2 * 7] = 6;
   const OnDevice there_y(y);
-  Session expected(ColumnsNet{}, Accumulate{Sgd{}}, {.global_batch = batch});
-  Session session(On<ColumnsNet, Cuda>{}, Accumulate{Sgd{}}, {.global_batch = batch, .micro_batch = 100});
-  expected.accumulate(x, y);
+  Eager<ColumnsNet, Accumulate<Sgd>> expected(Accumulate{Sgd{}}, {.global_batch = batch});
+  Session session(ColumnsNet{}, Accumulate{Sgd{}}, {.global_batch = batch, .micro_batch = 100});
+  expected.accumulate(batch, x, y);
   session.accumulate(OnDevice(x).span(), there_y.span());
-  EXPECT_EQ(differing_bits(expected.parameter_bytes(), session.parameter_bytes()), 0);
+  expect_equal_bits(session, expected);
   x[2 * 211 + 1] = 6;
   EXPECT_EQ(error_of<DataError>([&] { session.accumulate(OnDevice(x).span(), there_y.span()); }),
             "input 0, sample 211: index 1 is 6, outside the table's 3 rows 0 to 2");

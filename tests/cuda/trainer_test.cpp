@@ -13,8 +13,8 @@ using namespace models;
 
 using OnCpu = DroppedNet;
 using OnCuda = Compiled<Dropped, Inputs<f32[9], i32>, Cuda>;
-using Optimizer = Accumulate<ClipByGlobalNorm<AdamW>>;
-constexpr Optimizer optimizer = Accumulate{ClipByGlobalNorm{AdamW{.learning_rate = schedule::cosine(0.01, 8)}, 0.5}};
+using Optimizer = Accumulate<ClipByGlobalNorm<Adam>>;
+constexpr Optimizer optimizer = Accumulate{ClipByGlobalNorm{Adam{.learning_rate = schedule::cosine(0.01, 8)}, 0.5}};
 constexpr std::size_t samples = 150;
 
 class CudaTrainer : public CudaTest {
