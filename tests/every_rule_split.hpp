@@ -12,14 +12,15 @@
 
 namespace models {
 
-/// Rules that read more than an element are compiled for each net, which takes long for many parameters.
-struct OneLayer {
-  nn::Linear layer;
-  constexpr explicit OneLayer(Scope s) : layer(s / "layer", 9, 5) {}
-  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(layer(x), label)}; }
+/// A matrix with more columns than rows, one with more rows, and a vector.
+struct WideAndTall {
+  nn::Linear wide, tall;
+  constexpr explicit WideAndTall(Scope s) : wide(s / "wide", 9, 11, {.bias = false}), tall(s / "tall", 11, 5) {}
+  constexpr Loss loss(Var x, Var label) const { return {cross_entropy(tall(relu(wide(x))), label)}; }
 };
+/// Rules that read more than an element are compiled for each net, which takes long where it has many parameters.
 template <class Rule>
-using SplitNet = std::conditional_t<UpdatesByElement<Rule>, ClassifierNet, Compiled<OneLayer, Inputs<f32[9], i32>>>;
+using SplitNet = std::conditional_t<UpdatesByElement<Rule>, ClassifierNet, Compiled<WideAndTall, Inputs<f32[9], i32>>>;
 
 template <class Rule>
 class EveryRuleSplit : public testing::Test {};

@@ -25,6 +25,12 @@ TEST(FastestMicroBatch, IsTheSmallestOfThoseThatAreFast) {
   EXPECT_THROW(chosen({}), OptionError);
 }
 
+TEST(FastestMicroBatch, MakesUpSamplesOfAnyType) {
+  EXPECT_EQ(gradual::detail::made_up_samples<i32[3]>(2), std::vector<i32>(6));
+  for (const double v : gradual::detail::made_up_samples<f64[3]>(2)) EXPECT_TRUE(v > 0 && v < 1) << v;
+  for (const bf16 v : gradual::detail::made_up_samples<bf16[3]>(2)) EXPECT_GT(static_cast<float>(v), 0);
+}
+
 TEST(FastestMicroBatch, StaysInItsBudgetAndLeavesNothingBehind) {
   constexpr auto optimizer = Accumulate{Adam{.learning_rate = 0.01f}};
   const auto x = numbers(96 * 9);

@@ -284,7 +284,7 @@ TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
 #endif
 
 #if !defined(GRADUAL_CUDA_TWIN)
-/// A synchronisation by another thread breaks captures, by which work of kernels alone is never recorded.
+/// A synchronisation by another thread breaks a capture; work of kernels alone is recorded without one.
 TEST_P(CudaSession, BesideAThreadThatWaitsForTheDevice) {
   const std::jthread other([](const std::stop_token& stop) {
     while (!stop.stop_requested()) cudaDeviceSynchronize();

@@ -87,6 +87,7 @@ TEST(Folds, RollForwardInTime) {
     EXPECT_THROW(folds.held_back(-1), OptionError);
   }
   EXPECT_EQ(Folds::rolling(Rows{4, 7}, 1, 3).learned(0), Rows{0}) << "one fold is the newest block";
+  EXPECT_EQ(Folds::rolling(Rows{2147483640, 2147483646, 2147483647}, 1, 1).learned(0), (Rows{0, 1})) << "up to the last time";
 }
 
 TEST(Folds, RefuseToRollWhereNothingIsLeft) {

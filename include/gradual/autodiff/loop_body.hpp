@@ -127,7 +127,7 @@ struct LoopBody {
                                                        std::make_integer_sequence<int, chunk<is_of_element, 0>>{});
   }
   /// The same in two steps, so that the reads of several elements are issued before any of them is written. `Those`: what is
-  /// read or drawn.
+  /// read or drawn; `finish_element` expects the default.
   GRADUAL_EITHER_SIDE
   template <bool (*Those)(const Slot&) = is_read_with_element>
   GRADUAL_HD GRADUAL_INLINE static void read_element(const Row& row, Values& v, std::int64_t c) {

@@ -87,7 +87,7 @@ struct LoopPlan {
     return chosen;
   }
 
-  /// Returns how many of the first `end` slots, or of all, are so.
+  /// Returns for how many of the first `end` slots, or of all, `are` holds.
   constexpr int count_of(bool (*are)(const Slot&), int end = Capacity) const {
     int result = 0;
     for (int s = 0; s < count && s < end; ++s) result += are(slots[s]);

@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include <gradual/autodiff/backward.hpp>
 #include <gradual/autodiff/metric_names.hpp>

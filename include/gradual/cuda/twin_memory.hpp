@@ -75,6 +75,7 @@ class DeviceMemory {
     first_ = static_cast<std::byte*>(at) + (huge - reinterpret_cast<std::uintptr_t>(at) % huge) % huge;
     madvise(first_, room, MADV_HUGEPAGE);
   }
+  /// Also allows what lies behind the last piece in a large page; the address sanitizer sees what is read there.
   void allow() {
     if (allowed_ < used_) {
       allowed_ = (used_ + huge - 1) / huge * huge;

@@ -105,6 +105,7 @@ class Stream {
     event.place_ = work_->asked();
   }
   void record_within(Event& event) const {
+    if (recording_ != nullptr && !kernels_alone_) throw std::logic_error("record_within: a library's work is being captured");
     if (recording_ != nullptr) recording_->all.push_back({{}, &event});
     else record(event);
   }

@@ -1,5 +1,7 @@
 #pragma once
 #include <bit>
+#include <cstdint>
+#include <span>
 
 #include <gradual/core/set_while.hpp>
 #include <gradual/train/eager_core.hpp>

@@ -35,9 +35,12 @@ class Inference<Net, Inputs<T...>> {
   explicit Inference(const Checkpoint& file, std::int64_t batch = 1, int threads = 1)
       : core_(checked_layout(), Net::Backend::template kernels_of<P>, file, batch, threads) {}
   /// For a net without parameters, such as one that only differentiates. Errors: as above.
-  explicit Inference(std::int64_t batch = 1, int threads = 1)
+  explicit Inference(std::int64_t batch, int threads = 1)
     requires(Net::parameter_count == 0)
       : Inference(std::span<const Real>(), batch, threads) {}
+  Inference()
+    requires(Net::parameter_count == 0)
+      : Inference(1) {}
 
   /// Errors: NumericsError, since the copy's threads get the modes of the thread that makes it; MemoryError.
   Inference(const Inference& other) : core_((check_numerics(), other.core_)) {}

@@ -1,6 +1,8 @@
 #pragma once
 #include <gradual/train/session_options.hpp>
 
+#include <utility>
+
 #include <gradual/core/error.hpp>
 #include <gradual/core/number_text.hpp>
 

@@ -89,7 +89,7 @@ class Trainer {
   /// the two evaluations of a window, when the parameters are elsewhere.
   void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<Real>) const {
     session().check_in_place("save");
-    save_parameters(path, session().parameters(), std::move(file), type);
+    or_memory_error("saving parameters", [&] { save_parameters(path, session().parameters(), std::move(file), type); });
   }
   /// Reads parameters by name: all, or those that match `pattern`, such as "encoder/*"; keeps the optimizer's state. Errors:
   /// FileError, OptionError for a pattern that matches no parameter's name; the parameters are then unchanged.

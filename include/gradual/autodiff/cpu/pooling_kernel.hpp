@@ -8,6 +8,8 @@
 
 namespace gradual::cpu {
 
+GRADUAL_BEGIN_LOOPS
+
 /// Whether operand k of a pooling or of one of its adjoints, or the result for k = −1, has one element for each window.
 constexpr bool pools_down(const Node& node, int k) {
   if (is<MaxPool2d>(node)) return k < 0;
@@ -73,5 +75,7 @@ class PoolingKernel {
                 reinterpret_cast<T*>(s.workspace), s.part);
   }
 };
+
+GRADUAL_END_LOOPS
 
 }  // namespace gradual::cpu
