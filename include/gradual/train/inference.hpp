@@ -40,7 +40,7 @@ class Inference<Net, Inputs<T...>> {
       : Inference(std::span<const Real>(), batch, threads) {}
   Inference()
     requires(Net::parameter_count == 0)
-      : Inference(1) {}
+      : Inference(std::span<const Real>()) {}
 
   /// Errors: NumericsError, since the copy's threads get the modes of the thread that makes it; MemoryError.
   Inference(const Inference& other) : core_((check_numerics(), other.core_)) {}
