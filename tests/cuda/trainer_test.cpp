@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 #include "cuda_test.hpp"
@@ -152,6 +153,32 @@ TEST_P(CudaTrainer, PredictsByOtherParametersWhichCopiesDoNot) {
     EXPECT_EQ(got, after);
   }
 }
+
+#if defined(GRADUAL_CUDA_TWIN)
+TEST_P(CudaTrainer, TakesMemoryOnItsOwnDeviceWhicheverIsCurrent) {
+  const std::vector<float> some(OnCpu::parameter_elements, 0.25f);
+  std::optional<gradual::cuda::OnDevice> there(1);
+  Inference<OnCuda> inference(some, 40), copy(inference);
+  const Inference<OnCuda> larger(some, 80);
+  const SessionOptions options{.global_batch = 64, .memory_budget = 256_KiB};
+  Session session(OnCuda{}, optimizer, options);
+  there.reset();
+  const auto& taken = gradual::cuda::twin_bytes_taken;
+  const std::int64_t here = taken[0];
+  std::int64_t last = taken[1];
+  const auto expect_taken_there = [&](const char* what) {
+    EXPECT_EQ(taken[0], here) << what;
+    EXPECT_GT(taken[1], last) << what;
+    last = taken[1];
+  };
+  copy.set_parameters(some);
+  expect_taken_there("set_parameters");
+  copy = larger;
+  expect_taken_there("assignment");
+  session.set_budget(session.memory().total() - 1);
+  expect_taken_there("set_budget");
+}
+#endif
 
 TEST_P(CudaTrainer, PredictsInsideAWindowAndGoesOn) {
   auto cpu = trainer<OnCpu>(64);

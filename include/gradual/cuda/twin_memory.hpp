@@ -17,6 +17,9 @@ namespace gradual::cuda {
 
 /// The bytes of memory that the twin's device has.
 inline std::int64_t twin_memory = std::int64_t{1} << 36;
+/// The device that is current, as `cudaSetDevice` chooses it on a GPU, and the bytes that were ever taken on each.
+inline thread_local int twin_device = 0;
+inline std::int64_t twin_bytes_taken[2] = {};
 /// The number of allocations, of device or pinned memory, after which the twin refuses one, as a system may; −1: never.
 inline int twin_refuses_after = -1;
 
@@ -107,6 +110,7 @@ class Memory {
       throw MemoryError((Message() << "out of device memory: " << bytes << " bytes are needed, " << free << " of "
                                    << twin_memory << " are free").view());
     held_ += bytes;
+    twin_bytes_taken[twin_device] += bytes;
     const twin::DeviceMemory::Revealed revealed;
     ASAN_POISON_MEMORY_REGION(data_, pages());
     ASAN_UNPOISON_MEMORY_REGION(data_, static_cast<std::size_t>(bytes));

@@ -32,8 +32,9 @@ struct Pinned : HeapBlock {
   }
 };
 
-struct OnDevice {
-  explicit OnDevice(int /*index*/) {}
+/// Makes a device current for a scope.
+struct OnDevice : SetWhile<int> {
+  explicit OnDevice(int index) : SetWhile<int>(twin_device, index) {}
 };
 
 class Event;
@@ -98,7 +99,7 @@ class Stream {
   bool copies_straight(const void* /*from*/) const { return false; }
   bool holds(const void* at) const { return twin::DeviceMemory::all().holds(at); }
   void wait_for_default(Event& /*event*/) const {}
-  int device() const { return 0; }
+  int device() const { return device_; }
   void record(Event& event) const {
     require_no_recording("record");
     event.of_ = work_;
@@ -170,6 +171,7 @@ class Stream {
 
   std::shared_ptr<twin::Work> work_ = std::make_shared<twin::Work>();
   mutable Recording* recording_ = nullptr;
+  int device_ = twin_device;
   mutable bool kernels_alone_ = false;  // the recording takes no other work
 };
 
