@@ -12,7 +12,7 @@ gradual::Reference<T> expect_reference(gradual::EagerTape& tape, const std::stri
   std::vector<std::vector<T>> samples;
   for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
     const gradual::InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
-    gradual::eager::with_type(info.dtype, [&](auto t) {
+    gradual::with_type(info.dtype, [&](auto t) {
       using E = decltype(t);
       const auto* values = static_cast<const E*>(tape.values().input(i));
       samples.emplace_back();

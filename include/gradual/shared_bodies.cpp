@@ -7,6 +7,7 @@
 #include <gradual/autodiff/names_of_parameters.ipp>
 #include <gradual/autodiff/needed_kernels.ipp>
 #include <gradual/autodiff/print.ipp>
+#include <gradual/autodiff/strided_view.ipp>
 #include <gradual/check/test_rule.ipp>
 #include <gradual/check/test_splits.ipp>
 #include <gradual/core/cpu/thread_pool.ipp>
@@ -45,7 +46,6 @@
 #include <gradual/eager/sweep.ipp>
 #include <gradual/eager/tape.ipp>
 #include <gradual/eager/tensor.ipp>
-#include <gradual/eager/view.ipp>
 #include <gradual/eager/window_sums.ipp>
 #include <gradual/eager/window_values.ipp>
 #include <gradual/files/atomic_file.ipp>

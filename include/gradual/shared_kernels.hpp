@@ -8,6 +8,7 @@
 #include <gradual/core/cpu/convolution.hpp>
 #include <gradual/core/cpu/matmul.hpp>
 #include <gradual/core/cpu/narrow_contraction.hpp>
+#include <gradual/core/math/all_finite.hpp>
 #include <gradual/eager/cpu/executor.hpp>
 #include <gradual/train/averages.hpp>
 
@@ -17,6 +18,8 @@
 
 namespace gradual {
 
+GRADUAL_SHARED_KERNEL bool math::all_finite<float>(std::span<const float>);
+GRADUAL_SHARED_KERNEL bool math::all_finite<double>(std::span<const double>);
 GRADUAL_SHARED_KERNEL class eager::CpuExecutor<OpsFor<void>>;
 GRADUAL_SHARED_KERNEL void Averages::add<float>(const float* const*, const float*, std::int64_t);
 GRADUAL_SHARED_KERNEL void Averages::add<double>(const double* const*, const double*, std::int64_t);

@@ -85,6 +85,21 @@ TEST(DoubleNets, SayWhatAFloatMeets) {
             "parameters in double: use convert(x, DType::f64)");
 }
 
+/// An op of one's own that is written for floats alone.
+struct OfFloats {
+  static constexpr const char* name = "of_floats";
+  static constexpr int arity = 1;
+  static constexpr bool differentiable = false;
+  static constexpr float apply(std::same_as<float> auto x) { return -x; }
+};
+
+TEST(DoubleNets, SayThatAnOpIsForFloats) {
+  EagerTape tape(Device::cpu(), 2);
+  EXPECT_EQ(value(elementwise<OfFloats>(tape.input(std::span<const float>(std::vector<float>{1, 2}), {})))[1], -2);
+  const Var x = tape.input(std::span<const double>(std::vector<double>{1, 2}), {});
+  EXPECT_EQ(error_of<TypeError>([&] { elementwise<OfFloats>(x); }), "of_floats: its apply takes no double");
+}
+
 TEST(DoubleNets, AreTheSameCompiledAndEager) {
   using both_ways::Samples;
   using both_ways::train_compiled;

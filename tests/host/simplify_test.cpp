@@ -75,6 +75,20 @@ TEST_F(Simplify, ViewsOfConstantsAreConstants) {  // which need no memory, and a
   for (const Root& root : result.roots) EXPECT_TRUE(is<Constant>(result[root.node]));
 }
 
+TEST_F(Simplify, PaddingAroundNothingIsAConstant) {
+  const Var m = input(tape, Shape::per_sample({4, 3}), DType::f32);
+  const Var nothing = broadcast(slice(exp(sin(cos(m))), 2, 0, 1), Shape::per_sample({4, 0}));
+  const Var padded = pad(nothing, 2, 1, 0, 5);
+  const auto [nodes, size] = simplified({m, padded, constant_like(padded, 5)});
+  EXPECT_EQ(nodes[1], nodes[2]);
+  EXPECT_EQ(size, 2);
+  tape.roots = {{Role::value, 0, padded.id}};
+  const Tape result = simplify(tape);
+  ASSERT_EQ(result.size(), 1);
+  EXPECT_TRUE(is<Constant>(result[0]));
+  EXPECT_EQ(result[0].in[0], -1);
+}
+
 TEST_F(Simplify, TransposedRepetitionsAreRepetitionsAlongOtherAxes) {
   const auto turned = [&](Var v, const Shape& to, Axes permutation) {
     tape.roots = {{Role::value, 0, transpose(broadcast(v, to), permutation).id}};

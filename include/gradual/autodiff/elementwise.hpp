@@ -57,6 +57,8 @@ template <class = void>  // so that gradual::kernels can have the code
   if (dtype == DType::i32) {
     if (!op.takes_integers) return refuse_integers(tape, op.name, in_layer());
     dtype = DType::f32;
+  } else if (!(dtype == DType::f64 ? op.takes_doubles : op.takes_floats)) {
+    return refuse_type_of_op(op, operands[count - 1]);
   }
   if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);
   if (compares) return convert(tape.record(op, {operands[0], operands[1]}, shape, dtype), tape.real);
@@ -71,7 +73,7 @@ constexpr bool applies(std::index_sequence<K...>) {
 
 /// Records a map op: operands are broadcast to a common shape; comparisons of integers give float, or double in a net of
 /// doubles. Errors: ShapeError for shapes that do not broadcast; TypeError for types that differ, or for computing with
-/// integers; TapeError for operands of two tapes.
+/// integers, or in a type that the op's `apply` does not take; TapeError for operands of two tapes.
 template <class Op, class... V>
 constexpr Var elementwise(V... operand) {
   static_assert(sizeof...(V) == Op::arity, "elementwise<Op> takes as many values as the op's arity");

@@ -304,7 +304,7 @@ struct LoopBody {
   GRADUAL_EITHER_SIDE
   template <int S, bool Stores, bool Reads, std::int64_t From, class Sink>
   GRADUAL_HD GRADUAL_INLINE static void compute(const Row& row, Values& v, Sink& sink, std::int64_t c) {
-    constexpr bool reduces = is_batch_reduced(slot<S>) || is_row_reduced(slot<S>);
+    constexpr bool reduces = is_reduced(slot<S>);
     [[maybe_unused]] T<S>& value = v.template of<T<S>>()[S];
     if constexpr (reduces) {
       constexpr int x = slot<S>.in[0];

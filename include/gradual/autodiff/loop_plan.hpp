@@ -50,6 +50,7 @@ constexpr bool is_given(const Slot& slot) { return slot.source < Source::constan
 constexpr bool is_given_with_element(const Slot& slot) { return is_given(slot) && !slot.uniform; }
 constexpr bool is_row_reduced(const Slot& slot) { return slot.source == Source::row_reduce; }
 constexpr bool is_batch_reduced(const Slot& slot) { return slot.source == Source::batch_reduce; }
+constexpr bool is_reduced(const Slot& slot) { return is_row_reduced(slot) || is_batch_reduced(slot); }
 /// Whether it is a node that a kernel computes; of a join, only the whole.
 constexpr bool is_member(const Slot& slot) {
   return slot.stored || slot.source == Source::join || slot.source >= Source::map;

@@ -28,6 +28,11 @@ constexpr void meet_in_float(Var& a, Var& b) {
                                         << ": convert them to float first; compute indices in the data");
 }
 
+/// Makes the tape fail for numbers in a type that an op of one's own does not take.
+[[gnu::cold]] constexpr Var refuse_type_of_op(const OpInfo& op, Var x) {
+  return x.tape->fail<TypeError>(Message() << op.name << ": its apply takes no " << name_of(computed_in(x.dtype())), {x});
+}
+
 /// Checks that both operands are floating-point numbers of one type; if not, the tape fails and names their types.
 constexpr bool numbers_of_one_type(const char* op, Var& a, Var& b) {
   meet_in_float(a, b);

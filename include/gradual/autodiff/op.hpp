@@ -88,11 +88,12 @@ struct OpInfo {
   Kind kind;
   /// Writes the adjoints of `in` into `out`; an invalid Var stands for zero.
   void (*vjp)(Var g, const Var* in, Var y, Var* out);
-  /// The scalar functor, for the reference interpreter: operands of one type, unused ones ignored.
+  /// The scalar functor, for the reference and where an op has no loops: operands of one type, unused ones ignored.
   float (*f32)(float, float, float);
   double (*f64)(double, double, double);
   float (*i32)(std::int32_t, std::int32_t, std::int32_t);
   bool takes_integers;  ///< most do not; a flag, since under UBSan no constant expression may test a function for null
+  bool takes_floats, takes_doubles;  ///< whether `apply` does; if not, the functor returns its first operand
   bool costly;          ///< an approximation, such as tanh, rather than a few instructions
   /// The value that reductions start from.
   double identity;

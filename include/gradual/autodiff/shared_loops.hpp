@@ -31,15 +31,18 @@ inline constexpr auto loop_places = [] {
   return places;
 }();
 
-namespace detail {
-
 /// Everything that the code of a loop depends on, except the places of its slots. No slots: the group is not a loop.
 struct LoopForm {
   const Slot* slots = nullptr;
   int count = 0, row_axes = 0;
-  std::int64_t columns = 0;
+  std::int64_t columns = 0;  ///< of a row; −1: the whole domain is one flat row
   Shape domain;
   bool row_reduces = false, batch_reduces = false;
+
+  /// Returns the work for each sample, which decides whether threads pay: an op on an element costs a few multiply-adds.
+  constexpr std::int64_t work() const { return 4 * domain.unit() * std::count_if(slots, slots + count, is_member); }
+  /// A reduction over the batch can only be split by columns, which must be many and not reduced themselves.
+  constexpr bool divisible() const { return !batch_reduces || (!row_reduces && columns >= 64); }
 
   constexpr bool operator==(const LoopForm& other) const {
     if (count != other.count || columns != other.columns || row_axes != other.row_axes || !(domain == other.domain) ||
@@ -59,8 +62,10 @@ struct LoopForm {
     return same_number && a == b;
   }
 };
+
+namespace detail {
 template <class P>
-struct LoopForms {
+struct MakeLoopForms {
   template <int G>
   struct Make {
     static constexpr LoopForm value = [] {
@@ -73,10 +78,12 @@ struct LoopForms {
       return form;
     }();
   };
-  static constexpr GroupTable<P, LoopForm, Make> form{};
 };
-
 }  // namespace detail
+
+/// The forms of the loops of program P.
+template <class P>
+inline constexpr GroupTable<P, LoopForm, detail::MakeLoopForms<P>::template Make> loop_forms{};
 
 /// For every group: the group whose code it runs, and whether others run that code too.
 template <int Groups>
@@ -90,7 +97,7 @@ struct LoopCodes {
 template <class P>
 inline constexpr auto loop_codes = [] {
   constexpr int count = P::schedule.group_count, worth_sharing = 4;
-  const auto& form = detail::LoopForms<P>::form;
+  const auto& form = loop_forms<P>;
   LoopCodes<count> codes;
   int first[count > 0 ? count : 1]{}, times[count > 0 ? count : 1]{}, known = 0, kind[count > 0 ? count : 1]{};
   for (int g = 0; g < count; ++g) {

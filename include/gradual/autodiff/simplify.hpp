@@ -40,6 +40,14 @@ constexpr void replace_view_of_constant(const Tape& tape, Node& node) {
   }
 }
 
+/// Turns padding around nothing into a constant: such a view has no place to read.
+constexpr void replace_view_of_nothing(const Tape& tape, Node& node) {
+  if (!is<Pad>(node) || tape[node.in[0]].shape.extent[node.attributes.integer[0]] > 0) return;
+  node.op = &op_info<Constant>;
+  node.in[0] = -1;
+  node.attributes.integer[0] = node.attributes.integer[1] = 0;
+}
+
 /// Turns a transposed broadcast into a broadcast along other axes if the operand's axes keep their order: loops read that from
 /// the operand's own memory, while the operand of a view of a view must be stored.
 constexpr void repeat_along_others(Tape& tape, Node& node) {
@@ -100,7 +108,7 @@ constexpr void drop_unwanted(Tape& tape) {
 }  // namespace detail
 
 /// Removes unused nodes, repeated computations, identities that keep every bit (x·1, x/1), transposes of broadcasts and
-/// views of constants; keeps no mask of indices for backward, whose loops compute it again.
+/// views of constants or of nothing; keeps no mask of indices for backward, whose loops compute it again.
 /// Roots are kept; the order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
 constexpr Tape simplify(const Tape& from) {
@@ -130,6 +138,7 @@ constexpr Tape simplify(const Tape& from) {
       node.in[k] = own < 0 ? in : own;
     }
     detail::replace_view_of_constant(result, node);
+    detail::replace_view_of_nothing(result, node);
     detail::repeat_along_others(result, node);
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);

@@ -19,7 +19,7 @@ struct StepArguments {
   std::int64_t held_from = 0;      ///< from this sample on, kernels that can hold unfinished blocks as rows do (`HeldRows`)
   Randomness random;
   cpu::Part part;                  ///< the part of each kernel that this thread computes
-  const void* places = nullptr;    ///< for code that several groups share: the `LoopPlaces` of the group that runs
+  const void* loop = nullptr;      ///< `Kernel::loop` of the kernel that runs
 };
 
 }  // namespace gradual

@@ -315,6 +315,9 @@ constexpr void call_vjp(Var g, const Var* in, Var y, Var* out) {
   if constexpr (Differentiable<Op>) call_vjp_of<Op>(g, in, y, out, std::make_index_sequence<operands_of<Op>()>{});
 }
 
+template <class Op, class T>
+concept TakesScalars = requires(T x) { Op::apply(x, x, x); } || requires(T x) { Op::apply(x, x); } ||
+                       requires(T x) { Op::apply(x); };
 template <class Op, class T, class R>
 constexpr R call_scalar(T a, T b, T c) {
   if constexpr (requires { Op::apply(a, b, c); }) return static_cast<R>(Op::apply(a, b, c));
@@ -354,6 +357,8 @@ constexpr OpInfo describe() {
   if constexpr (requires { Op::identity; }) info.identity = Op::identity;
   info.f32 = &call_scalar<Op, float, float>;
   info.f64 = &call_scalar<Op, double, double>;
+  info.takes_floats = TakesScalars<Op, float>;
+  info.takes_doubles = TakesScalars<Op, double>;
   if constexpr (requires { Op::takes_integers; }) {
     info.i32 = &call_scalar<Op, std::int32_t, float>;
     info.takes_integers = true;

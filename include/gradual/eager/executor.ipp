@@ -2,9 +2,9 @@
 #include <gradual/eager/executor.hpp>
 
 #include <gradual/autodiff/ops/uses.hpp>
+#include <gradual/autodiff/with_type.hpp>
 #include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/sweep.hpp>
-#include <gradual/eager/with_type.hpp>
 
 namespace gradual::eager {
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
+#include <gradual/autodiff/with_type.hpp>
 #include <gradual/eager/device.hpp>
-#include <gradual/eager/with_type.hpp>
 
 namespace gradual {
 

@@ -23,7 +23,7 @@ GRADUAL_ONCE double Tensor::item() const {
 
 GRADUAL_ONCE double Tensor::operator[](std::int64_t i) const {
   if (i < 0 || i >= size()) throw ShapeError((Message() << "tensor: no element " << i << " in shape " << shape_).string());
-  return eager::with_type(dtype_, [&](auto element) {
+  return with_type(dtype_, [&](auto element) {
     device_.read(&element, storage_.as<decltype(element)>() + i, sizeof(element));
     return static_cast<double>(static_cast<Computed<decltype(element)>>(element));
   });

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <gradual/eager/with_type.hpp>
+#include <gradual/autodiff/with_type.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual::detail {
@@ -42,7 +42,7 @@ GRADUAL_ONCE void validate(EagerTape& tape, std::int64_t before, std::span<const
   for (int i = 0; i < static_cast<int>(tape.inputs.size()); ++i) {
     const InputInfo& info = tape.inputs[static_cast<std::size_t>(i)];
     if (!info.shape.batched() || info.shape.unit() == 0) continue;
-    eager::with_type(info.dtype, [&](auto t) {
+    with_type(info.dtype, [&](auto t) {
       using T = decltype(t);
       const std::int64_t width = info.shape.unit(), batch = tape.batch();
       const T* const values = static_cast<const T*>(tape.values().input(i));

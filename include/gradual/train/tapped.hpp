@@ -18,7 +18,7 @@ Tapped interpret_taps(std::span<const typename Net::Real> parameters, const Rand
     Shape shape = node.shape;
     if (shape.batched()) shape.extent[shape.batch_axis] *= reference.batch();
     shape.batch_axis = -1;
-    eager::with_type(node.dtype, [&](auto t) {
+    with_type(node.dtype, [&](auto t) {
       const std::vector<decltype(t)> typed(values.begin(), values.end());
       result.add(tap.name.view(), Tensor::from(Device::cpu(), std::span(typed), shape));
     });

@@ -3,12 +3,16 @@
 
 #include <gradual/autodiff/cpu/convolution_kernel.hpp>
 #include <gradual/autodiff/cpu/gather_kernel.hpp>
-#include <gradual/autodiff/cpu/loop_kernel.hpp>
 #include <gradual/autodiff/cpu/matmul_kernel.hpp>
 #include <gradual/autodiff/cpu/own_rows_kernel.hpp>
 #include <gradual/autodiff/cpu/pooling_kernel.hpp>
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
+#if GRADUAL_INTERPRETED_LOOPS
+#include <gradual/autodiff/cpu/interpreted_loop.hpp>
+#else
+#include <gradual/autodiff/cpu/loop_kernel.hpp>
+#endif
 
 namespace gradual::cpu {
 
@@ -37,17 +41,17 @@ struct Kernel {
   void (*run)(const StepArguments&) = nullptr;
   std::int64_t work = 0;         ///< for each sample; 0 if it cannot be split
   std::int64_t workspace = 0;    ///< bytes that it needs while it runs
-  const void* places = nullptr;  ///< where its values lie if others share its code (`LoopPlaces`)
+  const void* loop = nullptr;  ///< what tells it from other loops with its code: its `LoopPlaces`, or its `InterpretedLoop`
 };
 
-/// Calls a kernel whose code is shared with its places: a function for each kernel would take long to compile. Other kernels
+/// Calls a kernel whose code others share: a function for each kernel would take long to compile. Other kernels
 /// get the arguments as they are: copying them for all kernels of a phase makes the smallest nets 4% slower.
-struct Placed {
+struct OneOfSeveral {
   const Kernel& kernel;
 
   void operator()(const StepArguments& arguments) const {
     StepArguments own = arguments;
-    own.places = kernel.places;
+    own.loop = kernel.loop;
     kernel.run(own);
   }
 };
@@ -90,8 +94,8 @@ struct ProgramKernels {
       if (needed != nullptr && !needed[g]) continue;
       if (!any_holds || holds[g].node < 0) {
         const std::int64_t work = kernels[g].work * samples;
-        if (kernels[g].places == nullptr) run_kernel(kernels[g].run, work, workspace, arguments, pool);
-        else run_kernel(Placed{kernels[g]}, work, workspace, arguments, pool);
+        if (kernels[g].loop == nullptr) run_kernel(kernels[g].run, work, workspace, arguments, pool);
+        else run_kernel(OneOfSeveral{kernels[g]}, work, workspace, arguments, pool);
         continue;
       }
       const HoldingRows& holding = holds[g];
@@ -119,16 +123,18 @@ class Executor {
 
   template <int G>
   using Alone = typename decltype(kernel_of<P::template first_of<G>>())::type;
-  template <int G>
-  using Loop = LoopKernel<P, loop_codes<P>.code[G], loop_codes<P>.shared[G]>;
 
   template <int G>
   struct Make {
     static constexpr Kernel kernel() {
       if constexpr (P::template group<G>.kind == Kind::map) {
-        constexpr std::int64_t work = Loop<G>::divisible() ? Loop<G>::work() : 0;
-        if constexpr (loop_codes<P>.shared[G]) return {&Loop<G>::run, work, 0, &loop_places<P, G>};
-        else return {&Loop<G>::run, work, 0, nullptr};
+        constexpr std::int64_t work = loop_forms<P>[G].divisible() ? loop_forms<P>[G].work() : 0;
+#if GRADUAL_INTERPRETED_LOOPS
+        return {&interpret_loop, work, 0, &interpreted_loop<P, G>};
+#else
+        constexpr bool shared = loop_codes<P>.shared[G];
+        return {&LoopKernel<P, loop_codes<P>.code[G], shared>::run, work, 0, shared ? &loop_places<P, G> : nullptr};
+#endif
       } else {
         return {&Alone<G>::run, Alone<G>::work(), Alone<G>::workspace_bytes(), nullptr};
       }

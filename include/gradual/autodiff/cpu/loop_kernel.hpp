@@ -23,8 +23,8 @@ struct LoopMemory {
   GRADUAL_INLINE void* out(int s) const { return address[places.node[s]]; }
 };
 
-/// The one loop kernel: computes group G of program P row by row, with its reductions; or, if `Shared`, any group with the same
-/// code whose values lie elsewhere.
+/// The kernel of a loop that is compiled: computes group G of program P row by row, with its reductions; or, if `Shared`, any
+/// group with the same code whose values lie elsewhere.
 template <class P, int G, bool Shared>
 class LoopKernel {
   using Body = LoopBody<P, G>;
@@ -40,11 +40,14 @@ class LoopKernel {
 
   /// Returns where the values of slots lie: constants, except in a shared kernel.
   GRADUAL_INLINE static const LoopPlaces<slots>& places(const StepArguments& a) {
-    if constexpr (Shared) return *static_cast<const LoopPlaces<slots>*>(a.places);
+    if constexpr (Shared) return *static_cast<const LoopPlaces<slots>*>(a.loop);
     else return loop_places<P, G>;
   }
 
   GRADUAL_INLINE static LoopMemory<slots> memory(const StepArguments& a) { return {a.address, places(a)}; }
+
+  /// Whether threads share a sum over samples, by its columns.
+  static constexpr bool divisible = loop_forms<P>[G].divisible();
 
   /// Chains over the batch with few columns stay in registers from row to row.
   static constexpr bool short_chains = Body::group.batch_reduces && Body::columns <= 32;
@@ -257,11 +260,6 @@ class LoopKernel {
   }
 
  public:
-  /// Returns the work for each sample, which decides whether threads pay: an op on an element costs a few multiply-adds.
-  static constexpr std::int64_t work() { return 4 * Body::elements * Body::plan.those(is_member).count; }
-  /// A reduction over the batch can only be split by columns, which must be many and not reduced themselves.
-  static constexpr bool divisible() { return !Body::group.batch_reduces || (!Body::group.row_reduces && Body::columns >= 64); }
-
   /// Flattened, since a call of an op keeps its loop from being vectorised.
   [[gnu::flatten]] GRADUAL_KERNEL_CODE static void run(const StepArguments& a) {
     const std::int64_t batch = Body::batched ? a.batch : 1;
@@ -280,7 +278,7 @@ class LoopKernel {
     } else {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;
-      const Part::Range columns = divisible() ? a.part.of(Body::columns, 16) : whole_row();
+      const Part::Range columns = divisible ? a.part.of(Body::columns, 16) : whole_row();
       if (a.first) for_sums(a, columns, SumStep::begin_total);
       for (const BlockPiece& piece : BlockPieces(begin, end, positions, a.last)) {
         if (piece.begins) for_sums(a, columns, SumStep::begin_block);

@@ -13,7 +13,6 @@ class RowEnd {
   using Row = typename Body::Row;
 
   static constexpr bool is_read(const Slot& slot) { return is_read_with_element(slot) || slot.source == Source::join; }
-  static constexpr bool is_reduced(const Slot& slot) { return is_row_reduced(slot) || is_batch_reduced(slot); }
   static constexpr bool is_stored(const Slot& slot) { return slot.stored && !slot.uniform && !is_reduced(slot); }
   static constexpr bool is_copied(const Slot& slot) { return is_read(slot) || is_stored(slot); }
 

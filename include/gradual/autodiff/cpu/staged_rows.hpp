@@ -136,7 +136,7 @@ class StagedRows {
  private:
   static constexpr bool is_copied(const Slot& slot) { return !directly && gradual::is_copied(slot, staging); }
   static constexpr bool has_values(const Slot& slot) {
-    return is_copied(slot) || (staging == Staging::rows && (is_row_reduced(slot) || is_batch_reduced(slot)));
+    return is_copied(slot) || (staging == Staging::rows && is_reduced(slot));
   }
   /// The index of a slot among those with values.
   static constexpr int index_of(int s) {

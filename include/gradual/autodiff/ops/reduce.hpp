@@ -10,6 +10,8 @@ template <class = void>  // so that gradual::kernels can have the code
   const Shape from = x.shape();
   if (x.dtype() == DType::i32)
     return x.tape->fail<TypeError>(Message() << op.name << ": integers cannot be reduced: convert them to float first", {x});
+  const bool scalar = op.takes_floats || op.takes_doubles;  // all reductions but argmax
+  if (scalar && !(x.dtype() == DType::f64 ? op.takes_doubles : op.takes_floats)) return refuse_type_of_op(op, x);
   bool reduced[max_rank]{};
   for (int i = 0; i < count; ++i) {
     const int axis = from_front(axes[i], from.rank);

@@ -52,20 +52,20 @@ class EagerExecutor final : public gradual::eager::Executor {
       case Kind::row_reduce:
         return run_row_reduce(tape, id);
       case Kind::pad:
-        return gradual::eager::with_computed(node.dtype, [&](auto t) { run_pad<decltype(t)>(tape, id); });
+        return with_computed(node.dtype, [&](auto t) { run_pad<decltype(t)>(tape, id); });
       case Kind::random:
-        return gradual::eager::with_real(node, [&](auto t) { draw<decltype(t)>(tape, id); });
+        return with_real(node, [&](auto t) { draw<decltype(t)>(tape, id); });
       case Kind::contract:
-        return gradual::eager::with_real(node, [&](auto t) { run_matmul<decltype(t)>(tape, id); });
+        return with_real(node, [&](auto t) { run_matmul<decltype(t)>(tape, id); });
       case Kind::convolve:
-        return gradual::eager::with_real(node, [&](auto t) { run_convolution<decltype(t)>(tape, id); });
+        return with_real(node, [&](auto t) { run_convolution<decltype(t)>(tape, id); });
       case Kind::gather:
-        return gradual::eager::with_real(node, [&](auto t) { run_gather<decltype(t)>(tape, id); });
+        return with_real(node, [&](auto t) { run_gather<decltype(t)>(tape, id); });
       case Kind::gather_own:
       case Kind::scatter_own:
-        return gradual::eager::with_real(node, [&](auto t) { run_own_rows<decltype(t)>(tape, id); });
+        return with_real(node, [&](auto t) { run_own_rows<decltype(t)>(tape, id); });
       case Kind::pool:
-        return gradual::eager::with_real(node, [&](auto t) { run_pool<decltype(t)>(tape, id); });
+        return with_real(node, [&](auto t) { run_pool<decltype(t)>(tape, id); });
       default:
         return;  // not computed here
     }
@@ -111,7 +111,7 @@ class EagerExecutor final : public gradual::eager::Executor {
       const bool index = node.op->kind == Kind::iota;
       operand.from = index ? MapOperand::From::index : MapOperand::From::view;
       if (!index) operand.data = dense(tape, node.in[0]);
-      operand.view = gradual::eager::View(node, index ? node.shape : tape[node.in[0]].shape, batch_);
+      operand.view = StridedView(node, index ? node.shape : tape[node.in[0]].shape, batch_);
     } else {
       operand.from = MapOperand::From::memory;
       operand.data = dense(tape, id);
@@ -160,7 +160,7 @@ class EagerExecutor final : public gradual::eager::Executor {
 
   void compute_join(const Tape& tape, int id, const gradual::eager::Join& join) override {
     refuse_sixteen_bits(tape, id);
-    gradual::eager::with_computed(tape[id].dtype, [&](auto t) { run_join<decltype(t)>(tape, id, join); });
+    with_computed(tape[id].dtype, [&](auto t) { run_join<decltype(t)>(tape, id, join); });
   }
   template <class T>
   void run_join(const Tape& tape, int id, const gradual::eager::Join& join) {
@@ -287,7 +287,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     workspace_bytes_ = 0;
   }
   void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) override {
-    gradual::eager::with_real(tape[sum], [&](auto t) {
+    with_real(tape[sum], [&](auto t) {
       gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.is_fresh(), .last = last}, workspace_.data(),
                      [&](const Launch& launch) { start_sum<decltype(t)>(tape, sum, shadow, launch); });
     });
@@ -327,7 +327,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[sum];
     if (shadow.is_fresh()) device_.clear(shadow.total().data(), gradual::eager::bytes_of(node.shape, 1, node.dtype));
     if (!shadow.has_open()) return;
-    gradual::eager::with_real(node, [&](auto t) {
+    with_real(node, [&](auto t) {
       using T = decltype(t);
       gpu_.add(shadow.total().as<T>(), shadow.open().as<const T>(), node.shape.unit());
     });
@@ -337,7 +337,7 @@ class EagerExecutor final : public gradual::eager::Executor {
     const Node& node = tape[id];
     refuse_sixteen_bits(tape, id);
     gradual::eager::Storage storage = device_.allocate(gradual::eager::bytes_of(node.shape, batch_, node.dtype));
-    gradual::eager::with_computed(node.dtype, [&](auto t) {
+    with_computed(node.dtype, [&](auto t) {
       using T = decltype(t);
       if (node.op->kind == Kind::uses) {
         gpu_.launch(&uses_kernel<T>, elements(node), read<T>(tape, node.in[0]), read<T>(tape, node.in[1]),

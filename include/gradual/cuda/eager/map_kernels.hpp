@@ -1,8 +1,8 @@
 #pragma once
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/randomness.hpp>
+#include <gradual/autodiff/strided_view.hpp>
 #include <gradual/cuda/simt.hpp>
-#include <gradual/eager/view.hpp>
 
 // Kernels of eager ops that work element by element. Sizes and views are known only at launch; loops are not unrolled, since
 // there is a kernel for each op and type.
@@ -15,7 +15,7 @@ struct MapOperand {
   DType dtype = DType::f32;  ///< of the elements in memory
   const void* data = nullptr;
   double number = 0;
-  gradual::eager::View view;
+  StridedView view;
 
   /// Returns element i, as a T.
   template <class T>

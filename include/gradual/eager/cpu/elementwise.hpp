@@ -1,6 +1,6 @@
 #pragma once
+#include <gradual/autodiff/cpu/op_loops.hpp>
 #include <gradual/autodiff/draw_of_node.hpp>
-#include <gradual/eager/cpu/kernels.hpp>
 #include <gradual/eager/cpu/operands.hpp>
 
 namespace gradual::eager {
@@ -38,20 +38,18 @@ void map_elements(CpuValues& values, const Tape& tape, int id, Loop loop) {
 }
 
 /// Runs an elementwise op; R is the type of its result. An op in no list runs through its scalar functor.
-template <class R, class Table>
-void run_elementwise(CpuValues& values, const Table& table, const Tape& tape, int id) {
+template <class R, class Known>
+void run_elementwise(CpuValues& values, const Known& known, const Tape& tape, int id) {
   const Node& node = tape[id];
-  const auto& loops = table.of(*node.op);
+  const cpu::OpLoops& loops = known.of(*node.op);
   if (tape[node.in[node.op->arity - 1]].dtype == DType::i32) {
     return map_elements<std::int32_t>(values, tape, id, [&](void* out, auto* a, auto* b, auto* c, std::int64_t count) {
-      if (loops.map_i32 != nullptr) return loops.map_i32(out, a, b, c, count);
-      for (std::int64_t i = 0; i < count; ++i) static_cast<float*>(out)[i] = node.op->i32(a[i], b[i], c[i]);
+      cpu::run_map(*node.op, loops, static_cast<float*>(out), a, b, c, count);
     });
   }
   if constexpr (!std::is_same_v<R, std::int32_t>)
     map_elements<R>(values, tape, id, [&](void* out, const R* a, const R* b, const R* c, std::int64_t count) {
-      if constexpr (sizeof(R) == 4) run_map(*node.op, loops.map_f32, static_cast<R*>(out), a, b, c, count);
-      else run_map(*node.op, loops.map_f64, static_cast<R*>(out), a, b, c, count);
+      cpu::run_map(*node.op, loops, static_cast<R*>(out), a, b, c, count);
     });
 }
 

@@ -38,9 +38,9 @@ class CpuExecutor final : public CpuValues {
     const Node& node = tape[id];
     const Running running(*this, node);
     switch (node.op->kind) {
-      case Kind::map: return with_computed(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, table, tape, id); });
+      case Kind::map: return with_computed(node.dtype, [&](auto t) { run_elementwise<decltype(t)>(*this, loops, tape, id); });
       case Kind::row_reduce:
-        return with_computed(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, table, tape, id); });
+        return with_computed(tape[node.in[0]].dtype, [&](auto t) { run_row_reduce<decltype(t)>(*this, loops, tape, id); });
       case Kind::pad: return with_computed(node.dtype, [&](auto t) { run_pad<decltype(t)>(*this, tape, id); });
       case Kind::random: return with_real(node, [&](auto t) { draw<decltype(t)>(*this, random_, tape, id); });
       case Kind::contract: return with_real(node, [&](auto t) { run_matmul<decltype(t)>(*this, tape, id); });
@@ -75,7 +75,7 @@ class CpuExecutor final : public CpuValues {
     });
   }
 
-  static constexpr LoopTable<Ops> table{};
+  static constexpr cpu::KnownLoops<Ops> loops{};
 };
 
 }  // namespace gradual::eager

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <optional>
 
+#include <gradual/autodiff/strided_view.hpp>
 #include <gradual/eager/by_sample.hpp>
 #include <gradual/eager/cpu/values.hpp>
-#include <gradual/eager/view.hpp>
 
 namespace gradual::eager {
 
@@ -27,7 +27,7 @@ class Operand {
     return o;
   }
   /// Makes a view of the elements at `source`, which is null for an iota.
-  static Operand view(const View& view, const T* source) {
+  static Operand view(const StridedView& view, const T* source) {
     if (view.single()) return constant(source == nullptr ? T(0) : source[view.offset]);
     Operand o;
     o.view_ = view;
@@ -49,7 +49,7 @@ class Operand {
 
  private:
   const T* data_ = nullptr;
-  std::optional<View> view_;
+  std::optional<StridedView> view_;
   const T* source_ = nullptr;
   T value_ = T(0);
 };
@@ -110,7 +110,7 @@ Operand<T> operand_of(CpuValues& values, const Tape& tape, int id, Storage& conv
   if (!values.in_memory(id) && is_view(node.op->kind) && node.op->kind != Kind::uses) {
     const bool iota = node.op->kind == Kind::iota;
     const T* source = iota ? nullptr : values.read<T>(tape, node.in[0]);
-    return Operand<T>::view(View(node, iota ? node.shape : tape[node.in[0]].shape, values.batch()), source);
+    return Operand<T>::view(StridedView(node, iota ? node.shape : tape[node.in[0]].shape, values.batch()), source);
   }
   return Operand<T>::dense(values.read<T>(tape, id));
 }

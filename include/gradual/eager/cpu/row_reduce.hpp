@@ -1,5 +1,5 @@
 #pragma once
-#include <gradual/eager/cpu/kernels.hpp>
+#include <gradual/autodiff/cpu/op_loops.hpp>
 #include <gradual/eager/cpu/values.hpp>
 
 namespace gradual::eager {
@@ -17,8 +17,8 @@ void argmax_rows(const T* x, std::int32_t* out, std::int64_t rows, std::int64_t 
 
 GRADUAL_BEGIN_LOOPS
 /// Runs a reduction inside each sample; T is the operand's type. An op in no list runs through its scalar functor.
-template <class T, class Table>
-void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int id) {
+template <class T, class Known>
+void run_row_reduce(CpuValues& values, const Known& known, const Tape& tape, int id) {
   const Node& node = tape[id];
   const Shape& from = tape[node.in[0]].shape;
   const T* x = values.read<T>(tape, node.in[0]);
@@ -36,13 +36,8 @@ void run_row_reduce(CpuValues& values, const Table& table, const Tape& tape, int
   if constexpr (std::is_same_v<T, std::int32_t>) {
     throw TypeError(std::string(node.op->name) + ": integers cannot be reduced");
   } else {
-    RowLoop<T> loop;
-    if constexpr (sizeof(T) == 4) loop = table.of(*node.op).row_f32;
-    else loop = table.of(*node.op).row_f64;
     for_rows(values.create<T>(tape, id), [&](T* out, const T* in, std::int64_t r, std::int64_t c) {
-      if (loop != nullptr) return loop(out, in, r, c);
-      detail::reduce_rows(out, in, r, c, static_cast<T>(node.op->identity),
-                          [&](T a, T b) { return apply_scalar<T>(*node.op, a, b, 0); });
+      cpu::run_rows(*node.op, known.of(*node.op), out, in, r, c);
     });
   }
 }

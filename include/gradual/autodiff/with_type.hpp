@@ -4,7 +4,7 @@
 
 #include <gradual/autodiff/tape.hpp>
 
-namespace gradual::eager {
+namespace gradual {
 
 /// Calls f(a value of the type, which has 16 bits).
 template <class F>
@@ -28,6 +28,13 @@ decltype(auto) with_type(DType dtype, F f) {
   return with_computed(dtype, f);
 }
 
+/// Does the same for any value of a compiled net: its inputs may be bytes.
+template <class F>
+decltype(auto) with_element(DType dtype, F f) {
+  if (dtype == DType::u8) return f(std::uint8_t{});
+  return with_type(dtype, f);
+}
+
 /// Calls f(a value of the type in which the node is computed). Errors: TypeError for integers.
 template <class F>
 decltype(auto) with_real(const Node& node, F f) {
@@ -36,4 +43,4 @@ decltype(auto) with_real(const Node& node, F f) {
   return f(float{});
 }
 
-}  // namespace gradual::eager
+}  // namespace gradual

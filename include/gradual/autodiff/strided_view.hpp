@@ -3,18 +3,21 @@
 
 #include <gradual/autodiff/tape.hpp>
 
-namespace gradual::eager {
+namespace gradual {
 
 /// A value read from another value's memory or, for iota, from none: an offset for each element, linear in its indices. Extents
 /// include the batch; axes of extent 1 are dropped, neighbours merged where one stride serves both.
-struct View {
+struct StridedView {
   int rank = 0;
   std::int64_t extent[max_rank]{}, stride[max_rank]{};
   std::int64_t offset = 0;  ///< of the first element
 
-  View() = default;
+  StridedView() = default;
   /// Makes the view of a broadcast, transpose, slice or iota whose operand has shape `source`.
-  View(const Node& node, const Shape& source, std::int64_t batch);
+  StridedView(const Node& node, const Shape& source, std::int64_t batch);
+
+  /// Adds an axis inside the others.
+  void append(std::int64_t e, std::int64_t s);
 
   /// Returns the offset of an element.
   GRADUAL_HD std::int64_t place(std::int64_t element) const {
@@ -30,14 +33,11 @@ struct View {
   bool single() const { return rank == 0 || (rank == 1 && stride[0] == 0); }
   /// Returns the number of elements after which they repeat; 0: they do not.
   std::int64_t period() const;
-
- private:
-  void append(std::int64_t e, std::int64_t s);
 };
 
 /// Computes out[i] = read(offset of element begin + i) for `count` elements of the view, perhaps none.
 template <class E, class Read>
-void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out, Read read) {
+void read_view(const StridedView& view, std::int64_t begin, std::int64_t count, E* out, Read read) {
   if (count == 0) return;
   if (view.rank == 0) {
     for (std::int64_t i = 0; i < count; ++i) out[i] = read(view.offset);
@@ -74,8 +74,8 @@ void read_view(const View& view, std::int64_t begin, std::int64_t count, E* out,
   }
 }
 
-}  // namespace gradual::eager
+}  // namespace gradual
 
 #ifndef GRADUAL_SHARED_KERNELS
-#include <gradual/eager/view.ipp>
+#include <gradual/autodiff/strided_view.ipp>
 #endif

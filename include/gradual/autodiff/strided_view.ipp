@@ -1,11 +1,11 @@
 #pragma once
-#include <gradual/eager/view.hpp>
+#include <gradual/autodiff/strided_view.hpp>
 
 #include <gradual/autodiff/ops.hpp>
 
-namespace gradual::eager {
+namespace gradual {
 
-GRADUAL_ONCE View::View(const Node& node, const Shape& source, std::int64_t batch) {
+GRADUAL_ONCE StridedView::StridedView(const Node& node, const Shape& source, std::int64_t batch) {
   std::int64_t contiguous[max_rank]{}, step = 1;
   for (int i = source.rank - 1; i >= 0; --i) {
     contiguous[i] = step;
@@ -23,14 +23,14 @@ GRADUAL_ONCE View::View(const Node& node, const Shape& source, std::int64_t batc
   if (node.op->kind == Kind::slice) offset = node.attributes.integer[1] * contiguous[node.attributes.integer[0]];
 }
 
-GRADUAL_ONCE std::int64_t View::period() const {
+GRADUAL_ONCE std::int64_t StridedView::period() const {
   if (rank == 0 || stride[0] != 0) return 0;
   std::int64_t elements = 1;
   for (int i = 1; i < rank; ++i) elements *= extent[i];
   return elements;
 }
 
-GRADUAL_ONCE void View::append(std::int64_t e, std::int64_t s) {
+GRADUAL_ONCE void StridedView::append(std::int64_t e, std::int64_t s) {
   if (e == 1) return;
   if (rank > 0 && stride[rank - 1] == s * e) {
     extent[rank - 1] *= e;
@@ -41,4 +41,4 @@ GRADUAL_ONCE void View::append(std::int64_t e, std::int64_t s) {
   }
 }
 
-}  // namespace gradual::eager
+}  // namespace gradual
