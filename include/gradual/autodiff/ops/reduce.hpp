@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/numbers_of_one_type.hpp>
 #include <gradual/autodiff/ops/transpose.hpp>
 
 namespace gradual {
