@@ -96,7 +96,7 @@ TEST(InterpretedLoops, FindTheLargestOfShortRows) {
 /// A hidden layer whose memory its activation takes over, in a loop that reads both.
 struct Replaced {
   nn::Linear hidden, output;
-  constexpr explicit Replaced(Scope s) : hidden(s / "hidden", 3, 8), output(s / "output", 8, 8) {}
+  constexpr explicit Replaced(Scope s) : hidden(s / "hidden", 3, 8, {.bias = false}), output(s / "output", 8, 8) {}
   constexpr Var predict(Var x) const {
     const Var h = hidden(x), a = tanh(h);
     return output(a) + sum(h * a, {1}, true);
@@ -115,24 +115,24 @@ TEST(InterpretedLoops, ReadWhatTheyReplace) {
     const auto values = std::span<const float>(parameters).subspan(first, static_cast<std::size_t>(shape.unit()));
     return tape.input(Tensor::from(Device::cpu(), values, shape));
   };
-  const Var h = matmul(tape.input(std::span<const float>(x), {3}), at(0, {3, 8})) + at(24, {8}), a = tanh(h);
-  const Tensor expected = value(matmul(a, at(32, {8, 8})) + at(96, {8}) + sum(h * a, {1}, true));
+  const Var h = matmul(tape.input(std::span<const float>(x), {3}), at(0, {3, 8})), a = tanh(h);
+  const Tensor expected = value(matmul(a, at(24, {8, 8})) + at(88, {8}) + sum(h * a, {1}, true));
   for (std::size_t i = 0; i < predicted.size(); ++i) ASSERT_EQ(predicted[i], expected[static_cast<std::int64_t>(i)]) << i;
 }
 
-/// Values of two types.
+/// Values of two types, and what is drawn for many samples at a time.
 struct Converted {
   Parameter scale;
-  constexpr explicit Converted(Scope s) : scale(s.parameter("scale", Shape{5}, init::uniform(1))) {}
+  constexpr explicit Converted(Scope s) : scale(s.parameter("scale", Shape{3, 1}, init::uniform(1))) {}
   constexpr Loss loss(Var x) const {
-    const Var y = convert(x * scale, DType::f32);
-    return {sum(where(y > 0.1, convert(y * 3.0, DType::f64), x), {1})};
+    const Var y = convert(dropout(x * scale, 0.3), DType::f32);
+    return {sum(where(y > 0.1, convert(y * 3.0, DType::f64), x), {1, 2})};
   }
 };
 
-TEST(InterpretedLoops, ConvertOperands) {
-  const auto x = numbers_in<double>(samples * 5);
-  expect_equal_bits<Compiled<Converted, Inputs<f64[5]>>>({x}, std::span(x));
+TEST(InterpretedLoops, ConvertOperandsAndDrawForSeveralSamples) {
+  const auto x = numbers_in<double>(samples * 15);
+  expect_equal_bits<Compiled<Converted, Inputs<f64[3][5]>>>({x}, std::span(x));
 }
 
 /// Rows that are summed side by side.

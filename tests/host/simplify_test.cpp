@@ -82,6 +82,8 @@ TEST_F(Simplify, PaddingAroundNothingIsAConstant) {
   const auto [nodes, size] = simplified({m, padded, constant_like(padded, 5)});
   EXPECT_EQ(nodes[1], nodes[2]);
   EXPECT_EQ(size, 2);
+  tape.roots = {{Role::value, 0, pad(slice(m, 2, 0, 1), 2, 1, 0, 5).id}};
+  EXPECT_EQ(simplify(tape).size(), 3);
   tape.roots = {{Role::value, 0, padded.id}};
   const Tape result = simplify(tape);
   ASSERT_EQ(result.size(), 1);
