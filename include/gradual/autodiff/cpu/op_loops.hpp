@@ -61,10 +61,10 @@ GRADUAL_INLINE void reduce_short_rows(T* out, const T* x, std::int64_t rows, std
   T lane[canonical_lanes][together]{};
   for (std::int64_t first = 0; first < rows; first += together) {
     const std::int64_t count = rows - first < together ? rows - first : together;
+    for (std::int64_t c = 0; c < columns && count < together; ++c)  // the first row beyond the last: others could overflow
+      for (std::int64_t r = 0; r < together; ++r) lane[c][r] = x[c];
     for (std::int64_t r = 0; r < count; ++r, x += columns)
       for (std::int64_t c = 0; c < columns; ++c) lane[c][r] = x[c];
-    for (std::int64_t c = 0; c < columns; ++c)  // the first row again: others could overflow
-      for (std::int64_t r = count; r < together; ++r) lane[c][r] = lane[c][0];
     for (std::int64_t c = 0; c < columns; ++c)
       for (std::int64_t r = 0; r < together; ++r) lane[c][r] = join(identity, lane[c][r]);
     for (std::int64_t half = canonical_lanes / 2; half > 0; half /= 2)
