@@ -41,11 +41,11 @@ struct Kernel {
   void (*run)(const StepArguments&) = nullptr;
   std::int64_t work = 0;         ///< for each sample; 0 if it cannot be split
   std::int64_t workspace = 0;    ///< bytes that it needs while it runs
-  const void* loop = nullptr;  ///< what tells it from other loops with its code: its `LoopPlaces`, or its `InterpretedLoop`
+  const void* loop = nullptr;    ///< what tells it from other loops with its code: its `LoopPlaces` or `InterpretedLoop`
 };
 
-/// Calls a kernel whose code others share: a function for each kernel would take long to compile. Other kernels
-/// get the arguments as they are: copying them for all kernels of a phase makes the smallest nets 4% slower.
+/// Calls a kernel whose code others share: a function for each kernel would take long to compile. Other kernels get the
+/// arguments as they are: copying them for all kernels of a phase makes the smallest nets 4% slower.
 struct OneOfSeveral {
   const Kernel& kernel;
 
