@@ -14,6 +14,7 @@
 #include <gradual/autodiff/tap.hpp>
 #include <gradual/autodiff/with_vjp.hpp>
 #include <gradual/core/error.hpp>
+#include <gradual/core/shuffle.hpp>
 #include <gradual/data/average_precision.hpp>
 #include <gradual/data/concordance.hpp>
 #include <gradual/data/confusion_matrix.hpp>

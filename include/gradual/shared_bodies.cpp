@@ -4,8 +4,10 @@
 #endif
 
 #include <gradual/autodiff/graphviz.ipp>
+#include <gradual/autodiff/joined_slices.ipp>
 #include <gradual/autodiff/names_of_parameters.ipp>
 #include <gradual/autodiff/needed_kernels.ipp>
+#include <gradual/autodiff/ops/joined_in_pairs.ipp>
 #include <gradual/autodiff/print.ipp>
 #include <gradual/autodiff/strided_view.ipp>
 #include <gradual/check/test_rule.ipp>
@@ -28,6 +30,7 @@
 #include <gradual/data/folds.ipp>
 #include <gradual/data/roc_auc.ipp>
 #include <gradual/data/scored_samples.ipp>
+#include <gradual/data/shuffled_rows.ipp>
 #include <gradual/data/table_column.ipp>
 #include <gradual/data/text_column.ipp>
 #include <gradual/eager/bindings.ipp>
@@ -45,6 +48,7 @@
 #include <gradual/eager/shadow.ipp>
 #include <gradual/eager/sweep.ipp>
 #include <gradual/eager/tape.ipp>
+#include <gradual/eager/tapped.ipp>
 #include <gradual/eager/tensor.ipp>
 #include <gradual/eager/window_sums.ipp>
 #include <gradual/eager/window_values.ipp>
@@ -69,6 +73,7 @@
 #include <gradual/train/notes.ipp>
 #include <gradual/train/one_net.ipp>
 #include <gradual/train/parameters_file.ipp>
+#include <gradual/train/print_memory.ipp>
 #include <gradual/train/print_plan.ipp>
 #include <gradual/train/progress.ipp>
 #include <gradual/train/session_core.ipp>

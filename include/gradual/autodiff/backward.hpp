@@ -1,52 +1,16 @@
 #pragma once
-#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include <gradual/autodiff/backward_space.hpp>
+#include <gradual/autodiff/joined_slices.hpp>
 #include <gradual/autodiff/operand_list.hpp>
 #include <gradual/autodiff/ops/add.hpp>
-#include <gradual/autodiff/ops/concat.hpp>
 #include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/slice.hpp>
-#include <gradual/autodiff/sum_of_uses.hpp>
 #include <gradual/core/set_while.hpp>
 
 namespace gradual {
-
-/// The working memory of `backward`, for callers that reuse it.
-struct BackwardSpace {
-  std::vector<int> targets;
-  std::vector<char> wanted;
-  std::vector<Var> adjoint;  ///< by node id; an invalid Var where there is none
-  std::vector<int> slices;   ///< by node id: the slice of it that was passed last, or −1
-  std::vector<int> sibling;  ///< by slice: the slice of the same value that was passed before it
-  std::vector<detail::Piece> pieces;  ///< the adjoints of the slices of one value
-  SumsOfUses uses;           ///< of values without samples
-};
-
-namespace detail {
-/// Returns the adjoint that slices of `whole` give it on a tape that runs its ops: `last` and those passed before it. Invalid
-/// if they are few, overlap or lie along different axes, and must be passed one by one.
-constexpr Var joined_slices(Var whole, int last, BackwardSpace& space) {
-  Tape& tape = *whole.tape;
-  if (tape.executor == nullptr || !whole.shape().batched()) return {};
-  const std::int64_t axis = tape[last].attributes.integer[0];
-  space.pieces.clear();
-  for (int slice = last; slice >= 0; slice = space.sibling[static_cast<std::size_t>(slice)]) {
-    if (tape[slice].attributes.integer[0] != axis) return {};
-    space.pieces.push_back({space.adjoint[static_cast<std::size_t>(slice)], tape[slice].attributes.integer[1]});
-  }
-  if (std::ssize(space.pieces) < least_pieces_in_pairs) return {};
-  std::ranges::sort(space.pieces, {}, &Piece::first);
-  const int at = static_cast<int>(axis), count = static_cast<int>(space.pieces.size());
-  for (std::size_t i = 1; i < space.pieces.size(); ++i) {
-    const Piece& before = space.pieces[i - 1];
-    if (before.first + before.value.shape().extent[at] > space.pieces[i].first) return {};
-  }
-  tape.layer = tape[last].layer;
-  return convert(joined_in_pairs(space.pieces.data(), count, at, 0, whole.shape().extent[at], 0.0), adjoint_type(whole));
-}
-}  // namespace detail
 
 /// Appends the adjoints of everything that `y` depends on, given y's own adjoint `seed` in y's shape, and leaves
 /// them in `space.adjoint`. Derivative rules are ops, so the result can be differentiated again. Nodes that depend on
@@ -101,7 +65,8 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
     const int i = uses.order()[place];
     const auto at = static_cast<std::size_t>(i);
     if (slices[at] >= 0 && wanted[i]) {
-      const Var joined = detail::joined_slices({&tape, i}, slices[at], space);
+      const bool stores = tape.executor != nullptr && tape[i].shape.batched();
+      const Var joined = stores ? detail::joined_slices({&tape, i}, slices[at], space) : Var{};
       if (joined.valid()) give(i, joined);
       else
         for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);

@@ -2,6 +2,7 @@
 #include <gradual/autodiff/print.hpp>
 
 #include <locale>
+#include <ostream>
 #include <sstream>
 
 #include <gradual/autodiff/draw_of_node.hpp>

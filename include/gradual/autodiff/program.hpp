@@ -121,7 +121,10 @@ struct Program {
     if constexpr (requires { Trace::kept; }) return Trace::kept;
     else return 100;
   }();
-  static constexpr Counts counts = kept == 100 ? simplified.counts : count(recompute(thaw(simple_graph), kept));
+  static constexpr Counts counts = [] {
+    if constexpr (kept == 100) return simplified.counts;
+    else return count(recompute(thaw(simple_graph), kept));
+  }();
 
   static constexpr auto saving_graph() {
     if constexpr (kept == 100) return simple_graph;

@@ -11,6 +11,7 @@ namespace detail {
 /// Rewrites a training tape. Two kinds of values of a stretch of forward stay: those that cross a kept cut, and those behind
 /// the last kept cut that backward reads. When backward comes to that cut, the stretch before it, from the previous kept cut
 /// on, is computed again in the same way.
+template <class>  // as `recompute`
 class Recomputer {
  public:
   constexpr Recomputer(const Tape& tape, int percent)
@@ -163,9 +164,10 @@ class Recomputer {
 /// Returns a training tape that saves less: at most `percent` of all that backward reads is there at once, or as little as
 /// possible; the rest is computed again in backward, from values that were kept (`CutChoice`). The same ops on the same
 /// operands give the same bits.
+template <class T = void>  // so that only programs that save less instantiate what it calls
 constexpr Tape recompute(const Tape& tape, int percent) {
   if (percent >= 100 || tape.first_adjoint <= 0) return tape;
-  return detail::Recomputer(tape, percent).result();
+  return detail::Recomputer<T>(tape, percent).result();
 }
 
 }  // namespace gradual

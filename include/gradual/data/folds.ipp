@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <gradual/core/error.hpp>
-#include <gradual/core/shuffle.hpp>
+#include <gradual/data/shuffled_rows.hpp>
 
 namespace gradual {
 
@@ -16,10 +16,8 @@ namespace detail {
 /// Returns the rows of each label, in an order that depends on the seed.
 inline std::map<std::int32_t, std::vector<std::int32_t>> rows_by_label(std::span<const std::int32_t> labels,
                                                                         std::uint64_t seed) {
-  std::vector<std::int32_t> order(labels.size());
-  shuffle(order, seed, 0);
   std::map<std::int32_t, std::vector<std::int32_t>> rows;
-  for (const std::int32_t row : order) rows[labels[static_cast<std::size_t>(row)]].push_back(row);
+  for (const std::int32_t row : shuffled_rows(std::ssize(labels), seed)) rows[labels[static_cast<std::size_t>(row)]].push_back(row);
   return rows;
 }
 }  // namespace detail
@@ -50,8 +48,7 @@ GRADUAL_ONCE Folds Folds::grouped(std::span<const std::int32_t> groups, std::int
   for (auto& [group, rows] : detail::rows_by_label(groups, seed)) all.push_back(std::move(rows));
   if (std::ssize(all) < count)
     throw DataError("folds: " + std::to_string(count) + " cannot be made of " + std::to_string(all.size()) + " groups");
-  std::vector<std::int32_t> order(all.size());
-  shuffle(order, seed, 0);
+  std::vector<std::int32_t> order = detail::shuffled_rows(std::ssize(all), seed);
   const auto rows_of = [&](std::int32_t group) -> auto& { return all[static_cast<std::size_t>(group)]; };
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return rows_of(a).size() > rows_of(b).size(); });
   for (const std::int32_t group : order) {

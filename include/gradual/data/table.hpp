@@ -12,9 +12,9 @@
 
 #include <gradual/core/error.hpp>
 #include <gradual/core/number_text.hpp>
-#include <gradual/core/shuffle.hpp>
 #include <gradual/data/categories_by_column.hpp>
 #include <gradual/data/count_in.hpp>
+#include <gradual/data/shuffled_rows.hpp>
 #include <gradual/data/table_column.hpp>
 
 namespace gradual {
@@ -92,11 +92,7 @@ struct TableIn {
   /// Shuffles the rows into an order that depends only on `seed` and their number.
   /// Errors: DataError for 2³¹ rows or more.
   void shuffle(std::uint64_t seed) {
-    if (rows > std::numeric_limits<std::int32_t>::max())
-      throw DataError("table: " + std::to_string(rows) + " rows are too many to shuffle");
-    std::vector<std::int32_t> order(static_cast<std::size_t>(rows));
-    gradual::shuffle(order, seed, 0);
-    values = take_rows(order).values;
+    values = take_rows(detail::shuffled_rows(rows, seed)).values;
   }
 
   /// Returns the first `share` of the rows, and the rest, like `Dataset::split`. Errors: DataError if one part would be empty.

@@ -19,7 +19,7 @@ namespace gradual::eager {
 /// executor implements the ops. Constants and views (broadcasts, transposes, slices, iotas) are put into memory only on demand.
 class Executor : public TapeExecutor {
  public:
-  virtual ~Executor() = default;
+  GRADUAL_ONCE virtual ~Executor();
 
   /// Computes a node whose operands have been run.
   void run(const Tape& tape, int id);
@@ -108,7 +108,7 @@ class Executor : public TapeExecutor {
   void release_batched(const Tape& tape);
 
  protected:
-  explicit Executor(const Device& device) : device_(device) {}
+  explicit Executor(const Device& device);
 
   /// Computes a node that is neither an input, a view nor a sum over the batch, and has memory of its own.
   virtual void compute(const Tape& tape, int id) = 0;

@@ -8,6 +8,10 @@
 
 namespace gradual::eager {
 
+GRADUAL_ONCE Executor::Executor(const Device& device) : device_(device) {}
+
+GRADUAL_ONCE Executor::~Executor() = default;
+
 GRADUAL_ONCE void Executor::run(const Tape& tape, int id) {
   const Node& node = tape[id];
   const Kind kind = node.op->kind;

@@ -1,5 +1,5 @@
 #pragma once
-#include <ostream>
+#include <iosfwd>
 
 #include <gradual/eager/tensor.hpp>
 

@@ -2,6 +2,7 @@
 #include <gradual/eager/print_tensor.hpp>
 
 #include <iomanip>
+#include <ostream>
 
 #include <gradual/core/number_text.hpp>
 

@@ -23,8 +23,8 @@ struct BegunSums {
 class WindowSums {
  public:
   /// Both must outlive it. `pool`: the threads that its tapes run on; null: this one alone.
-  explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr)
-      : parameters_(&parameters), pool_(pool) {}
+  explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr);
+  ~WindowSums();
 
   /// Returns a tape for samples [first, first + count) of `given`: the window's next part or, if not `deferring`, one only to
   /// look at.

@@ -124,7 +124,7 @@ template <class Rule>
 constexpr Tape trace_update(const Rule& rule, std::int64_t elements, DType real = DType::f32) {
   ParameterInfo all;
   all.shape = Shape{elements};
-  return trace_update(rule, std::span(&all, 1), real, real);
+  return trace_update(rule, std::span<const ParameterInfo>(&all, 1), real, real);
 }
 
 }  // namespace gradual

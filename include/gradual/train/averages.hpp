@@ -49,7 +49,7 @@ class Averages {
   void add(const Averages& other);
   /// Resets everything but the metrics.
   void clear() {
-    std::ranges::fill(sum_, 0.0);
+    std::fill_n(sum_, max_loss_arrays, 0.0);
     weight_ = 0;
     count_ = 0;
     negative_ = {};
@@ -71,7 +71,7 @@ class Averages {
   void check_weights(const char* of) const;
   std::int64_t count() const { return count_; }
   const MetricSet& metrics() const { return metrics_; }
-  std::span<const double> sums() const { return {sum_, static_cast<std::size_t>(metrics_.arrays())}; }
+  std::span<const double> sums() const;
 
  private:
   /// The mean of nothing is NaN, without the sign that processors give 0/0: it prints as nan.

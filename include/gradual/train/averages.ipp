@@ -14,6 +14,10 @@ GRADUAL_ONCE Averages::Averages(MetricSet metrics, std::span<const double> sums,
   std::ranges::copy(sums, sum_);
 }
 
+GRADUAL_ONCE std::span<const double> Averages::sums() const {
+  return {sum_, static_cast<std::size_t>(metrics_.arrays())};
+}
+
 GRADUAL_ONCE void Averages::add(const Averages& other) {
   if (negative_.weight == 0 && other.negative_.weight < 0) negative_ = {other.negative_.weight, count_ + other.negative_.place};
   weight_ += other.weight_;

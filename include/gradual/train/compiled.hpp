@@ -62,7 +62,8 @@ struct ParametersOf {
   };
   static constexpr Table table = [] {
     Table made{};
-    std::ranges::copy(list(), made.of);
+    const std::vector<ParameterInfo> listed = list();
+    std::copy(listed.begin(), listed.end(), made.of);
     return made;
   }();
 };

@@ -69,7 +69,7 @@ class EagerArrays {
 
   /// Whether the gradient of all that is not frozen is finite.
   bool gradient_is_finite() const {
-    return std::ranges::all_of(frozen_.free(), [&](auto range) {
+    return frozen_.all_of_free([&](auto range) {
       const Real* const from = array(1) + range.begin;
       if (!device().shares_host_memory()) return device().all_finite(from, range.end - range.begin);
       return queue_.all_finite(from, range.end - range.begin);

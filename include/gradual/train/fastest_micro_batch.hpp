@@ -1,6 +1,6 @@
 #pragma once
 #include <algorithm>
-#include <ostream>
+#include <iosfwd>
 #include <tuple>
 
 #include <gradual/core/philox.hpp>
@@ -22,8 +22,8 @@ struct MicroBatchSpeeds {
 };
 
 namespace detail {
-/// Returns the fastest of some; the first among equals.
-const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds);
+/// Returns the fastest of each size, the first among equals, and the choice. `measured`: by size; sizes without are left out.
+MicroBatchSpeeds fastest_of(const std::vector<std::vector<MicroBatchSpeed>>& measured);
 }  // namespace detail
 
 /// Returns the smallest micro-batch that takes at most `slack` more time per sample than the fastest of the curve.
@@ -77,11 +77,7 @@ MicroBatchSpeeds measured_speeds(const Optimizer& optimizer, SessionOptions opti
             [&](const auto&... x) { return measured_speed<Net>(optimizer, options, std::span(x)...); }, data));
       } catch (const MemoryError&) {  // a smaller one may need more: memory for open blocks
       }
-  MicroBatchSpeeds result;
-  for (const auto& of_size : times)
-    if (!of_size.empty()) result.curve.push_back(fastest(of_size));
-  result.chosen = smallest_fast(result.curve);
-  return result;
+  return fastest_of(times);
 }
 
 }  // namespace detail

@@ -3,16 +3,26 @@
 
 #include <cstdio>
 #include <limits>
+#include <ostream>
 
 #include <gradual/core/number_text.hpp>
 
 namespace gradual::detail {
 
+/// Returns the fastest of some; the first among equals.
 GRADUAL_ONCE const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds) {
   const MicroBatchSpeed* best = speeds.data();
   for (const MicroBatchSpeed& speed : speeds)
     if (speed.seconds_per_sample < best->seconds_per_sample) best = &speed;
   return *best;
+}
+
+GRADUAL_ONCE MicroBatchSpeeds fastest_of(const std::vector<std::vector<MicroBatchSpeed>>& measured) {
+  MicroBatchSpeeds result;
+  for (const std::vector<MicroBatchSpeed>& of_size : measured)
+    if (!of_size.empty()) result.curve.push_back(fastest(of_size));
+  result.chosen = smallest_fast(result.curve);
+  return result;
 }
 
 }  // namespace gradual::detail

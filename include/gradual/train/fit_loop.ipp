@@ -9,6 +9,7 @@
 #include <gradual/core/number_text.hpp>
 #include <gradual/core/out_of_memory.hpp>
 #include <gradual/core/set_while.hpp>
+#include <gradual/core/shuffle.hpp>
 #include <gradual/train/place_of_nan.hpp>
 
 namespace gradual::detail {

@@ -23,11 +23,16 @@ class Frozen {
   bool contains(int parameter) const {
     return std::find(parameters_.begin(), parameters_.end(), parameter) != parameters_.end();
   }
-  std::span<const int> parameters() const { return parameters_; }
+  std::span<const int> parameters() const;
   std::int64_t elements() const { return elements_; }
   using Range = cpu::Part::Range;
   /// Returns the ranges of all elements that are not frozen.
-  std::span<const Range> free() const { return free_; }
+  std::span<const Range> free() const;
+  /// Whether f(range) holds for all of them.
+  template <class F>
+  bool all_of_free(F f) const {
+    return std::all_of(free_.begin(), free_.end(), f);
+  }
 
   /// Returns the bytes that `leave_out` keeps aside. `arrays`, `part`: as for that.
   template <class Part>

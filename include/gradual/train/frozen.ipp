@@ -26,4 +26,8 @@ GRADUAL_ONCE Frozen::Frozen(const std::vector<std::string>& patterns, std::span<
   }
 }
 
+GRADUAL_ONCE std::span<const int> Frozen::parameters() const { return parameters_; }
+
+GRADUAL_ONCE std::span<const Frozen::Range> Frozen::free() const { return free_; }
+
 }  // namespace gradual

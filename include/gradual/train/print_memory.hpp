@@ -1,24 +1,15 @@
 #pragma once
-#include <cstdio>
-#include <ostream>
+#include <iosfwd>
 
-#include <gradual/core/number_text.hpp>
-#include <gradual/train/memory_categories.hpp>
+#include <gradual/train/memory.hpp>
 
 namespace gradual {
 
 /// Prints a table of bytes by category: what is persistent, and what comes and goes with each micro-batch.
-inline std::ostream& operator<<(std::ostream& out, const MemoryTable& table) {
-  for (const detail::MemoryCategory& category : detail::memory_categories) {
-    const std::int64_t bytes = category.bytes(table);
-    if (bytes == 0) continue;
-    char row[64];
-    std::snprintf(row, sizeof(row), "  %-20s%14s B", category.name, detail::grouped(bytes).c_str());
-    out << row;
-    if (*category.note != 0) out << "  (" << category.note << ')';
-    out << '\n';
-  }
-  return out;
-}
+std::ostream& operator<<(std::ostream& out, const MemoryTable& table);
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/train/print_memory.ipp>
+#endif

@@ -1,6 +1,6 @@
 #pragma once
 #include <cstdio>
-#include <ostream>
+#include <iosfwd>
 #include <string>
 #include <vector>
 

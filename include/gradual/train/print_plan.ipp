@@ -2,6 +2,7 @@
 #include <gradual/train/print_plan.hpp>
 
 #include <algorithm>
+#include <ostream>
 
 #include <gradual/train/memory_categories.hpp>
 

@@ -146,7 +146,7 @@ class SessionArena {
 
   /// Whether all gradients that are not frozen are finite.
   bool gradients_are_finite() {
-    return std::ranges::all_of(frozen_.free(), [&](auto range) {
+    return frozen_.all_of_free([&](auto range) {
       return queue_.all_finite(gradients() + range.begin, range.end - range.begin);
     });
   }

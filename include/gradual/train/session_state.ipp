@@ -3,26 +3,9 @@
 
 namespace gradual::detail {
 
-inline const std::string frozen_note = "frozen/";
-
 /// Whether sums are two numbers of 16 bits each: files hold the float that they add up to, from which both follow.
 template <class Shadow>
 inline constexpr bool is_narrow = is_compensated<Shadow> && sizeof(Shadow) == sizeof(float);
-
-/// Notes the frozen parameters of a window, whose gradients are not in a state.
-inline void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters) {
-  for (const int p : frozen.parameters())
-    file.notes[frozen_note + parameters[static_cast<std::size_t>(p)].name.string()] = "";
-}
-/// Errors: FileError for a parameter frozen in the file but not here.
-inline void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
-                         std::int64_t position) {
-  for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
-    if (const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
-        !frozen.contains(p) && file.notes.contains(frozen_note + name))
-      throw FileError("the state ends at sample " + exact_text(position) + " of a window in which '" + name +
-                      "' is frozen: freeze it here as well, or save where a window ends");
-}
 
 /// Returns all arrays of the state of a session whose window has come to `position`.
 template <class Arena>

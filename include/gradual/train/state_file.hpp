@@ -6,6 +6,7 @@
 
 #include <gradual/autodiff/tape.hpp>
 #include <gradual/files/checkpoint.hpp>
+#include <gradual/train/frozen.hpp>
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/notes.hpp>
 #include <gradual/train/session_tables.hpp>
@@ -83,6 +84,12 @@ void check_notes(const Checkpoint& file, const StateKind& kind);
 
 /// Errors: OptionError for a window that has taken more than `ends` allows.
 void check_place(const WindowEnds& ends, const WindowCounters& c);
+
+/// Notes the frozen parameters of a window, whose gradients are not in a state.
+void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters);
+/// Errors: FileError for a parameter frozen in the file but not here.
+void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
+                  std::int64_t position);
 
 inline constexpr std::string_view opaque_prefix = "opaque/";
 

@@ -125,6 +125,21 @@ GRADUAL_ONCE void check_place(const WindowEnds& ends, const WindowCounters& c) {
     refuse("weight " + exact_text(full) + ", the state's is " + exact_text(c.losses.weight()));
 }
 
+inline const std::string frozen_note = "frozen/";
+
+GRADUAL_ONCE void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters) {
+  for (const int p : frozen.parameters())
+    file.notes[frozen_note + parameters[static_cast<std::size_t>(p)].name.string()] = "";
+}
+GRADUAL_ONCE void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
+                               std::int64_t position) {
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
+    if (const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
+        !frozen.contains(p) && file.notes.contains(frozen_note + name))
+      throw FileError("the state ends at sample " + exact_text(position) + " of a window in which '" + name +
+                      "' is frozen: freeze it here as well, or save where a window ends");
+}
+
 GRADUAL_ONCE Checkpoint opaque_in(const Checkpoint& file) {
   Checkpoint own;
   const auto take = [](const auto& from, auto& to) {

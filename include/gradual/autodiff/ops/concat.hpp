@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <gradual/autodiff/ops/add.hpp>
+#include <gradual/autodiff/ops/joined_in_pairs.hpp>
 #include <gradual/autodiff/ops/pad.hpp>
 
 namespace gradual {
@@ -12,29 +13,6 @@ namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_no_parts(const char* op) {
   throw ShapeError(std::string(op) + ": there are no parts");
 }
-/// A value that fills part of an axis of another value, from place `first` on.
-struct Piece {
-  Var value;
-  std::int64_t first = 0;
-};
-
-/// From this many pieces on, a tape that runs its ops joins them in pairs, since it stores each padded value.
-inline constexpr int least_pieces_in_pairs = 8;
-
-/// Returns the places [begin, end) along an axis, filled by pieces in order and side by side, and by `between` elsewhere: the
-/// sum of two padded halves, each made in the same way. Has the bits of the sum of all pieces padded at once.
-constexpr Var joined_in_pairs(const Piece* pieces, int count, int axis, std::int64_t begin, std::int64_t end, double between) {
-  if (count == 1) {
-    const std::int64_t last = pieces->first + pieces->value.shape().extent[axis];
-    return pad(pieces->value, axis, pieces->first - begin, end - last, between);
-  }
-  const int half = count / 2;
-  const std::int64_t middle = pieces[half].first;
-  const Var left = joined_in_pairs(pieces, half, axis, begin, middle, between);
-  const Var right = joined_in_pairs(pieces + half, count - half, axis, middle, end, between);
-  return pad(left, axis, 0, end - middle, between) + pad(right, axis, middle - begin, 0, between);
-}
-
 /// Returns a sum of parts padded with −0, to which any number can be added without changing a bit: kernels that read the result
 /// read its parts, and each part's adjoint is a slice.
 constexpr Var concat(const Var* parts, int count, int axis) {
@@ -53,13 +31,9 @@ constexpr Var concat(const Var* parts, int count, int axis) {
                                  << " differ in more than axis " << axis, {parts[0], parts[i]});
     extent += parts[i].shape().extent[at];
   }
+  if (tape.executor != nullptr && count >= least_pieces_in_pairs) return joined_in_pairs(parts, count, at, extent);
   Var whole;
   std::int64_t before = 0;
-  if (tape.executor != nullptr && count >= least_pieces_in_pairs) {
-    std::vector<Piece> pieces;
-    for (int i = 0; i < count; before += parts[i++].shape().extent[at]) pieces.push_back({parts[i], before});
-    return joined_in_pairs(pieces.data(), count, at, 0, extent, -0.0);
-  }
   for (int i = 0; i < count; ++i) {
     const std::int64_t own = parts[i].shape().extent[at];
     const Var part = pad(parts[i], at, before, extent - before - own, -0.0);
