@@ -272,9 +272,8 @@ class LoopKernel {
       }
     } else if constexpr (!Body::group.batch_reduces) {
       const auto [first, last] = a.part.of(Body::rows * batch);
-      if constexpr (Narrow::apply)
-        if (last - first >= Narrow::least) return Narrow::run(a, memory(a), first, last);
-      run_rows(a, first, last, whole_row());
+      if constexpr (Narrow::apply) Narrow::run(a, memory(a), first, last);
+      else run_rows(a, first, last, whole_row());
     } else {
       constexpr std::int64_t positions = Body::rows;
       const std::int64_t begin = a.begin * positions, end = begin + positions * batch;

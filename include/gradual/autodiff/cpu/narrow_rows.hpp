@@ -23,7 +23,6 @@ class NarrowRows {
                                 Body::row_axes <= 1 && Body::columns > 0 &&
                                 Body::columns <= (any<Source::pad> ? canonical_lanes / 2 : 3) &&
                                 Body::columns * Body::slots <= 640;
-  static constexpr std::int64_t least = 8;  ///< rows that fill vectors
 
   /// Computes rows [first, last).
   template <class Memory>

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <gradual/autodiff/cpu/narrow_rows.hpp>
+#include <gradual/autodiff/cpu/rows_together.hpp>
 #include <gradual/core/cpu/simd.hpp>
 
 namespace gradual::cpu {
@@ -114,7 +115,8 @@ class StagedRows {
       compute(begin_row(0), 0, rows * columns, operands);
     }
     Body::template for_slots<is_row_reduced>([&](auto s) __attribute__((always_inline)) {
-      reduce_rows<s()>(static_cast<Element<s()>*>(memory.out(s())) + first);
+      reduce_rows_together<typename Body::template Lane<s()>, columns, together, directly>(
+          values<s(), Operand<s()>>(), static_cast<Element<s()>*>(memory.out(s())) + first);
     });
     Body::template for_slots<is_batch_reduced>([&](auto s) __attribute__((always_inline)) {
       for (int r = 0; r < rows; ++r) {
@@ -191,28 +193,6 @@ class StagedRows {
     GRADUAL_IVDEP
     GRADUAL_KEEP_LOOP
     for (int i = 0; i < count; ++i) LoopBody<P, G, staging>::element(row, sink, i);
-  }
-
-  /// Reduces the operands of slot S of `together` rows to a number for each. Joins the lanes that exist in canonical order;
-  /// joining the others would change nothing.
-  template <int S>
-  GRADUAL_INLINE void reduce_rows(Element<S>* out) {
-    using Joined = typename Body::template Lane<S>;
-    const Operand<S>* const operands = values<S, Operand<S>>();
-    typename Joined::type lane[columns][together];
-    for (int c = 0; c < columns; ++c) {
-      GRADUAL_IVDEP
-      for (int r = 0; r < together; ++r) {
-        const int at = directly ? c * together + r : r * columns + c;
-        lane[c][r] = Joined::join(Joined::identity(), Joined::of(operands[at], c));
-      }
-    }
-    for (int half = canonical_lanes / 2; half > 0; half /= 2)
-      for (int l = 0; l < half && l + half < columns; ++l) {
-        GRADUAL_IVDEP
-        for (int r = 0; r < together; ++r) lane[l][r] = Joined::join(lane[l][r], lane[l + half][r]);
-      }
-    for (int r = 0; r < together; ++r) out[r] = static_cast<Element<S>>(Joined::result(lane[0][r]));
   }
 
   /// Where operands of reductions of several rows wait until all are computed: each `Apart` numbers from the one before.
