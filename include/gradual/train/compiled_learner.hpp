@@ -1,9 +1,9 @@
 #pragma once
 #include <span>
-#include <string>
 #include <vector>
 
 #include <gradual/train/dataset.hpp>
+#include <gradual/train/dataset_checks.hpp>
 #include <gradual/train/made_samples.hpp>
 #include <gradual/train/session.hpp>
 
@@ -39,9 +39,7 @@ class LearnerOf {
       return validate_for<typename Net::Backend, typename Net::Training>(session_.arena().queue(), typename Net::InputTypes{},
                                                                          spans...);
     });
-    if (samples != data.size())
-      throw DataError("the data set has " + std::to_string(data.size()) + " samples, but its spans hold " +
-                      std::to_string(samples) + " for this net: make it with `Dataset<types>::of(samples, spans...)`");
+    check_held(data.size(), samples);
     if constexpr (constexpr int weight = weight_input<typename Net::Training>(); weight >= 0) {
       const auto weights = data.apply([](auto... spans) { return std::get<weight>(std::tuple(spans...)); });
       if (of_mean() && session_.host_reads(weights.data()))
@@ -87,10 +85,7 @@ class LearnerOf {
   template <class... T>
   static void check_widths(const Data& data, const Inputs<T...>*) {
     const std::int64_t needed[] = {sample_shape<T>().unit()...};
-    for (std::size_t i = 0; i < sizeof...(T); ++i)
-      if (const std::int64_t made = data.widths()[i]; made != needed[i])
-        throw DataError("the data set makes " + std::to_string(made) + " values of input " + std::to_string(i) +
-                        " for each sample, but the net takes " + std::to_string(needed[i]));
+    for (std::size_t i = 0; i < sizeof...(T); ++i) check_width(i, data.widths()[i], needed[i]);
   }
   bool of_mean() const { return session_.options().reduction == Reduction::mean; }
 

@@ -28,6 +28,18 @@ GRADUAL_ONCE void check_shared(std::int64_t values, std::int64_t samples) {
                     "`Dataset<...>::of` how many samples there are");
 }
 
+GRADUAL_ONCE void check_held(std::int64_t samples, std::int64_t held) {
+  if (held != samples)
+    throw DataError("the data set has " + std::to_string(samples) + " samples, but its spans hold " + std::to_string(held) +
+                    " for this net: make it with `Dataset<types>::of(samples, spans...)`");
+}
+
+GRADUAL_ONCE void check_width(std::size_t input, std::int64_t made, std::int64_t needed) {
+  if (made != needed)
+    throw DataError("the data set makes " + std::to_string(made) + " values of input " + std::to_string(input) +
+                    " for each sample, but the net takes " + std::to_string(needed));
+}
+
 GRADUAL_ONCE void check_rows(std::span<const std::int32_t> rows, std::int64_t samples) {
   for (const std::int32_t row : rows)
     if (row < 0 || row >= samples)

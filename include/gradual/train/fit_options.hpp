@@ -55,6 +55,9 @@ struct FitOptions {
 namespace detail {
 /// Returns a trainer's options for its session. Errors: OptionError for a global batch that is not positive.
 SessionOptions session_options(const TrainerOptions& options);
+/// Checks an optimizer's windows: the calls that they are counted in, or 0, and whether each is evaluated twice. Errors:
+/// OptionError for those that no trainer has.
+void check_windows(std::int64_t calls, bool evaluates_twice, Tail tail);
 }  // namespace detail
 
 }  // namespace gradual

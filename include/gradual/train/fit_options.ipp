@@ -26,4 +26,12 @@ GRADUAL_ONCE SessionOptions session_options(const TrainerOptions& options) {
   return result;
 }
 
+GRADUAL_ONCE void check_windows(std::int64_t calls, bool evaluates_twice, Tail tail) {
+  if (calls != 0)
+    throw OptionError("Trainer: windows of " + std::to_string(calls) +
+                      " calls are for sessions; a trainer's are counted in samples");
+  if (evaluates_twice && tail == Tail::carry)
+    throw OptionError("Trainer: the optimizer evaluates each window twice, so none can be carried into the next epoch");
+}
+
 }  // namespace gradual::detail

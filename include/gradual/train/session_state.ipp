@@ -67,9 +67,7 @@ void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& opti
   const std::vector<StatePiece> places = pieces_of(arena, kind.states, c.window.position, c.closed);
   for (const StatePiece& piece : places) {
     check_tensor(file, piece.name, piece.shape, piece.dtype);
-    if (piece.values == nullptr)
-      throw OptionError("the state ends at sample " + exact_text(c.window.position) + " of a window, inside a block of " +
-                        exact_text(tables.block_samples) + " samples; OpenBlocks::always has memory for that");
+    if (piece.values == nullptr) refuse_open_block(c.window.position, tables.block_samples);
   }
   std::vector<float> pairs;  // allocated before anything is changed
   if constexpr (is_narrow<Shadow>)

@@ -91,6 +91,9 @@ void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const Paramete
 void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
                   std::int64_t position);
 
+/// Throws OptionError for a window that ends inside a block, for which a session has no memory.
+[[noreturn]] void refuse_open_block(std::int64_t position, std::int64_t block_samples);
+
 inline constexpr std::string_view opaque_prefix = "opaque/";
 
 template <class Opaque>

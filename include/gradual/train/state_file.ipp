@@ -140,6 +140,11 @@ GRADUAL_ONCE void check_frozen(const Checkpoint& file, const Frozen& frozen, std
                       "' is frozen: freeze it here as well, or save where a window ends");
 }
 
+[[noreturn]] GRADUAL_ONCE void refuse_open_block(std::int64_t position, std::int64_t block_samples) {
+  throw OptionError("the state ends at sample " + exact_text(position) + " of a window, inside a block of " +
+                    exact_text(block_samples) + " samples; OpenBlocks::always has memory for that");
+}
+
 GRADUAL_ONCE Checkpoint opaque_in(const Checkpoint& file) {
   Checkpoint own;
   const auto take = [](const auto& from, auto& to) {

@@ -22,11 +22,7 @@ class Trainer {
   Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : learner_(std::move(net), optimizer, detail::session_options(options)),
         loop_(Learner::metrics, options.tail, Learner::keeps_average, Learner::finds_non_finite) {
-    if (calls_of(optimizer) != 0)
-      throw OptionError("Trainer: windows of " + std::to_string(calls_of(optimizer)) +
-                        " calls are for sessions; a trainer's are counted in samples");
-    if (evaluates_twice<RuleOf<Optimizer>> && options.tail == Tail::carry)
-      throw OptionError("Trainer: the optimizer evaluates each window twice, so none can be carried into the next epoch");
+    detail::check_windows(calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>, options.tail);
   }
 
   /// Runs `epochs` passes over the samples, in an order or with draws keyed by (seed, epoch); `tail` decides what becomes of
