@@ -65,8 +65,8 @@ constexpr void backward(Var y, Var seed, BackwardSpace& space) {
     const int i = uses.order()[place];
     const auto at = static_cast<std::size_t>(i);
     if (slices[at] >= 0 && wanted[i]) {
-      const bool stores = tape.executor != nullptr && tape[i].shape.batched();
-      const Var joined = stores ? detail::joined_slices({&tape, i}, slices[at], space) : Var{};
+      const bool joins = tape.executor != nullptr && tape[i].shape.batched();
+      const Var joined = joins ? detail::joined_slices({&tape, i}, slices[at], space) : Var{};
       if (joined.valid()) give(i, joined);
       else
         for (int slice = slices[at]; slice >= 0; slice = sibling[static_cast<std::size_t>(slice)]) pass(slice);

@@ -3,8 +3,8 @@
 
 namespace gradual::detail {
 
-/// Returns the adjoint that slices of `whole` give it on a tape that runs its ops: `last` and those passed before it. Invalid
-/// if they are few, overlap or lie along different axes, and must be passed one by one.
+/// Returns the adjoint that slices of `whole` give it: `last` and those passed before it. Invalid if they are few, overlap or
+/// lie along different axes, and must be passed one by one. `whole` has samples, and its tape runs its ops.
 Var joined_slices(Var whole, int last, BackwardSpace& space);
 
 }  // namespace gradual::detail

@@ -11,7 +11,7 @@ namespace detail {
 /// Rewrites a training tape. Two kinds of values of a stretch of forward stay: those that cross a kept cut, and those behind
 /// the last kept cut that backward reads. When backward comes to that cut, the stretch before it, from the previous kept cut
 /// on, is computed again in the same way.
-template <class>  // as `recompute`
+template <class = void>  // as `recompute`
 class Recomputer {
  public:
   constexpr Recomputer(const Tape& tape, int percent)

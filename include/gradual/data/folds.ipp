@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include <gradual/core/config.hpp>
 #include <gradual/core/error.hpp>
 #include <gradual/data/shuffled_rows.hpp>
 

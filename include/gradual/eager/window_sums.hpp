@@ -24,6 +24,8 @@ class WindowSums {
  public:
   /// Both must outlive it. `pool`: the threads that its tapes run on; null: this one alone.
   explicit WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool = nullptr);
+  WindowSums(WindowSums&&) noexcept;
+  WindowSums& operator=(WindowSums&&) noexcept;
   ~WindowSums();
 
   /// Returns a tape for samples [first, first + count) of `given`: the window's next part or, if not `deferring`, one only to

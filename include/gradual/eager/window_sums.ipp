@@ -13,6 +13,8 @@ namespace gradual::eager {
 GRADUAL_ONCE WindowSums::WindowSums(const AnyParameters& parameters, cpu::ThreadPool* pool)
     : parameters_(&parameters), pool_(pool) {}
 
+GRADUAL_ONCE WindowSums::WindowSums(WindowSums&&) noexcept = default;
+GRADUAL_ONCE WindowSums& WindowSums::operator=(WindowSums&&) noexcept = default;
 GRADUAL_ONCE WindowSums::~WindowSums() = default;
 
 GRADUAL_ONCE void WindowSums::reserve(std::int64_t begin, bool last, bool undoable) {

@@ -85,7 +85,7 @@ class LearnerOf {
   template <class... T>
   static void check_widths(const Data& data, const Inputs<T...>*) {
     const std::int64_t needed[] = {sample_shape<T>().unit()...};
-    for (std::size_t i = 0; i < sizeof...(T); ++i) check_width(i, data.widths()[i], needed[i]);
+    for (std::size_t i = 0; i < sizeof...(T); ++i) check_made_width(i, data.widths()[i], needed[i]);
   }
   bool of_mean() const { return session_.options().reduction == Reduction::mean; }
 

@@ -13,10 +13,10 @@ void check_samples(std::int64_t samples);
 void check_made(std::int64_t samples, std::span<const std::int64_t> widths, bool by_nothing);
 /// Checks that all samples share a span of `values` values evenly. Errors: DataError.
 void check_shared(std::int64_t values, std::int64_t samples);
-/// Check whether a data set fits a net: the samples that its spans hold, and the values that are made of an input for each
-/// sample. Errors: DataError.
+/// Checks that spans hold as many samples of a net as the data set has. Errors: DataError.
 void check_held(std::int64_t samples, std::int64_t held);
-void check_width(std::size_t input, std::int64_t made, std::int64_t needed);
+/// Checks that as many values are made of an input for each sample as a net takes. Errors: DataError.
+void check_made_width(std::size_t input, std::int64_t made, std::int64_t needed);
 /// Checks the numbers of requested samples. Errors: DataError.
 void check_rows(std::span<const std::int32_t> rows, std::int64_t samples);
 /// Checks a span for samples of `width` values each. Errors: DataError naming the input.

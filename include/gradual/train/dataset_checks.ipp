@@ -34,7 +34,7 @@ GRADUAL_ONCE void check_held(std::int64_t samples, std::int64_t held) {
                     " for this net: make it with `Dataset<types>::of(samples, spans...)`");
 }
 
-GRADUAL_ONCE void check_width(std::size_t input, std::int64_t made, std::int64_t needed) {
+GRADUAL_ONCE void check_made_width(std::size_t input, std::int64_t made, std::int64_t needed) {
   if (made != needed)
     throw DataError("the data set makes " + std::to_string(made) + " values of input " + std::to_string(input) +
                     " for each sample, but the net takes " + std::to_string(needed));

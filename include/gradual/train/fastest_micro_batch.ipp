@@ -10,7 +10,7 @@
 namespace gradual::detail {
 
 /// Returns the fastest of some; the first among equals.
-GRADUAL_ONCE const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds) {
+inline const MicroBatchSpeed& fastest(std::span<const MicroBatchSpeed> speeds) {
   const MicroBatchSpeed* best = speeds.data();
   for (const MicroBatchSpeed& speed : speeds)
     if (speed.seconds_per_sample < best->seconds_per_sample) best = &speed;

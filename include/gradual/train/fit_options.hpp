@@ -57,7 +57,7 @@ namespace detail {
 SessionOptions session_options(const TrainerOptions& options);
 /// Checks an optimizer's windows: the calls that they are counted in, or 0, and whether each is evaluated twice. Errors:
 /// OptionError for those that no trainer has.
-void check_windows(std::int64_t calls, bool evaluates_twice, Tail tail);
+void check_trainer_windows(std::int64_t calls, bool evaluates_twice, Tail tail);
 }  // namespace detail
 
 }  // namespace gradual

@@ -26,7 +26,7 @@ GRADUAL_ONCE SessionOptions session_options(const TrainerOptions& options) {
   return result;
 }
 
-GRADUAL_ONCE void check_windows(std::int64_t calls, bool evaluates_twice, Tail tail) {
+GRADUAL_ONCE void check_trainer_windows(std::int64_t calls, bool evaluates_twice, Tail tail) {
   if (calls != 0)
     throw OptionError("Trainer: windows of " + std::to_string(calls) +
                       " calls are for sessions; a trainer's are counted in samples");

@@ -125,7 +125,7 @@ GRADUAL_ONCE void check_place(const WindowEnds& ends, const WindowCounters& c) {
     refuse("weight " + exact_text(full) + ", the state's is " + exact_text(c.losses.weight()));
 }
 
-inline const std::string frozen_note = "frozen/";
+inline constexpr const char* frozen_note = "frozen/";
 
 GRADUAL_ONCE void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters) {
   for (const int p : frozen.parameters())

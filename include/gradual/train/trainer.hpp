@@ -22,7 +22,7 @@ class Trainer {
   Trainer(Net net, const Optimizer& optimizer, const TrainerOptions& options)
       : learner_(std::move(net), optimizer, detail::session_options(options)),
         loop_(Learner::metrics, options.tail, Learner::keeps_average, Learner::finds_non_finite) {
-    detail::check_windows(calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>, options.tail);
+    detail::check_trainer_windows(calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>, options.tail);
   }
 
   /// Runs `epochs` passes over the samples, in an order or with draws keyed by (seed, epoch); `tail` decides what becomes of

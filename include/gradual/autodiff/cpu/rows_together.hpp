@@ -1,6 +1,6 @@
 #pragma once
-#include <gradual/autodiff/row_lane.hpp>
 #include <gradual/core/canonical.hpp>
+#include <gradual/core/config.hpp>
 
 namespace gradual::cpu {
 
@@ -10,7 +10,7 @@ GRADUAL_BEGIN_LOOPS
 /// order; joining the others would change nothing. `ByColumn`: the numbers of a column lie together, else those of a row. Not
 /// inlined, so that kernels share it: inside each, compilers took several times as long, for three times the code.
 template <class Lane, int Columns, int Rows, bool ByColumn, class X, class E>
-[[gnu::noinline]] GRADUAL_KERNEL_CODE void reduce_rows_together(const X* numbers, E* out) {
+[[gnu::noinline, gnu::flatten]] GRADUAL_KERNEL_CODE void reduce_rows_together(const X* numbers, E* out) {
   typename Lane::type lane[Columns][Rows];
   for (int c = 0; c < Columns; ++c) {
     GRADUAL_IVDEP
