@@ -205,9 +205,11 @@ class LoopKernel {
     [[maybe_unused]] Staged staged;
     if constexpr (Staged::staging == Staging::rows) {
       Place place{sink, 0};
-      for (; r + Staged::together <= to; r += Staged::together) staged.run_rows(memory, a.random, r, Staged::together, place);
-      if constexpr (Staged::takes_fewer)
-        if (r < to) staged.run_rows(memory, a.random, r, static_cast<int>(to - r), place);
+      constexpr int most = Staged::together, least = Staged::takes_fewer ? 1 : most;
+      for (; to - r >= least; r += most) {
+        const int rows = least < most && to - r < most ? static_cast<int>(to - r) : most;
+        staged.run_rows(memory, a.random, r, rows, place);
+      }
     }
     if constexpr (Staged::staging != Staging::rows || !Staged::takes_fewer) {
       Row row;
