@@ -18,7 +18,8 @@ namespace detail {
 inline std::map<std::int32_t, std::vector<std::int32_t>> rows_by_label(std::span<const std::int32_t> labels,
                                                                         std::uint64_t seed) {
   std::map<std::int32_t, std::vector<std::int32_t>> rows;
-  for (const std::int32_t row : shuffled_rows(std::ssize(labels), seed)) rows[labels[static_cast<std::size_t>(row)]].push_back(row);
+  for (const std::int32_t row : shuffled_rows(std::ssize(labels), seed))
+    rows[labels[static_cast<std::size_t>(row)]].push_back(row);
   return rows;
 }
 }  // namespace detail
