@@ -11,7 +11,8 @@ struct Piece {
   std::int64_t first = 0;
 };
 
-/// From this many pieces on, a tape that runs its ops joins them in pairs, since it stores each padded value.
+/// From this many pieces on, a tape that runs its ops joins them in pairs, since it stores each padded value. Compilers never
+/// do, so the functions are not constexpr.
 inline constexpr int least_pieces_in_pairs = 8;
 
 /// Returns the places [begin, end) along an axis, filled by pieces in order and side by side, and by `between` elsewhere: the
