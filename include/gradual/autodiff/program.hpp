@@ -6,30 +6,10 @@
 #include <gradual/autodiff/program_tables.hpp>
 #include <gradual/autodiff/recompute.hpp>
 #include <gradual/autodiff/shadow.hpp>
-#include <gradual/autodiff/simplify.hpp>
+#include <gradual/autodiff/simplified_trace.hpp>
 #include <gradual/autodiff/trace.hpp>
 
 namespace gradual {
-
-/// Reports a model that could not be traced: the message is part of the type, which compilers print.
-#if defined(__clang__)  // which prints arrays as numbers, and characters as such
-template <char... text>
-struct CharactersOfModelError {
-  static_assert(sizeof...(text) == 0, "the model cannot be compiled: the reason is spelled by the characters of the class");
-};
-template <Message Text>
-constexpr bool model_error() {
-  return []<int... I>(std::integer_sequence<int, I...>) {
-    return sizeof(CharactersOfModelError<Text.text[I]...>) == 0;
-  }(std::make_integer_sequence<int, Text.length>{});
-}
-#else
-template <Message Text>
-constexpr bool model_error() {
-  static_assert(Text.empty(), "the model cannot be compiled: the reason is the argument of model_error");
-  return false;
-}
-#endif
 
 namespace detail {
 /// Returns an error that names an op which kernels do not know, or an empty message.
@@ -56,79 +36,42 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
   return {};
 }
 
-/// A trace as far as there is room: a constant's size must be known before what it holds, so only a larger trace has to be
-/// recorded twice.
-struct Recorded {
-  static constexpr Counts room{512, 64, 16, 64, 16};
-  Message error;
-  Counts counts;
-  Graph<room> graph;
+template <class Trace>
+struct TraceKeepingAll {
+  using type = Trace;
 };
 template <class Trace>
-constexpr Recorded record() {
-  const Tape tape = Trace::tape();
-  return {tape.error, count(tape), freeze<Recorded::room>(tape)};
-}
-template <int>
-struct Known {};
-/// Whether the compiler can record a trace.
-template <class Trace>
-concept Recordable = requires { typename Known<record<Trace>().counts.nodes>; };
-/// Whether a trace is recordable; if not, makes the compiler say why, once.
-template <class Trace>
-constexpr bool recordable_or_why() {
-  if constexpr (!Recordable<Trace>) {
-    [[maybe_unused]] constexpr Recorded recorded = record<Trace>();
-  }
-  return Recordable<Trace>;
-}
+  requires requires { typename Trace::KeepingAll; }
+struct TraceKeepingAll<Trace> {
+  using type = typename Trace::KeepingAll;
+};
 }  // namespace detail
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
 /// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call. If there is a
-/// `Trace::kept`, at most that many percent of what backward reads is in memory at once (`recompute`). `Trace::Shadow` is the
-/// type that sums are held in, float if there is none.
+/// `Trace::kept`, at most that many percent of what backward reads is in memory at once (`recompute`); `Trace::KeepingAll` then
+/// records the same tape, once for all shares. `Trace::Shadow` is the type that sums are held in, float if there is none.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;
   using Shadow = typename detail::ShadowIn<Trace>::type;
 
  private:
-  static constexpr bool recordable = detail::Recordable<Trace>;
-  static_assert(detail::recordable_or_why<Trace>(), "models and update rules must be constexpr, within the compiler's limits");
-  static constexpr detail::Recorded recorded = [] {
-    if constexpr (recordable) return detail::record<Trace>();
-    else return detail::Recorded{};
-  }();
-  static constexpr Message error = recorded.error;
-  static_assert(error.empty() || model_error<error>());
-  static constexpr Counts traced = recorded.counts;
-  static constexpr auto traced_graph = [] {
-    if constexpr (traced.within(detail::Recorded::room)) return freeze<traced>(recorded.graph);
-    else return freeze<traced>(Trace::tape());
-  }();
-  // The model is simplified into a graph of the traced size: how much smaller it gets is not known before.
-  struct Simplified {
-    Counts counts;
-    Graph<traced> graph;
-  };
-  static constexpr Simplified simplified = [] {
-    const Tape tape = simplify(thaw(traced_graph));
-    return Simplified{count(tape), freeze<traced>(tape)};
-  }();
-  static constexpr auto simple_graph = freeze<simplified.counts>(simplified.graph);
   static constexpr int kept = [] {
     if constexpr (requires { Trace::kept; }) return Trace::kept;
     else return 100;
   }();
-  static constexpr Counts counts = [] {
-    if constexpr (kept == 100) return simplified.counts;
-    else return count(recompute(thaw(simple_graph), kept));
+  using Whole = detail::SimplifiedTrace<typename detail::TraceKeepingAll<Trace>::type>;
+  static constexpr detail::Recorded saving = [] {
+    if constexpr (kept == 100) return detail::Recorded{};
+    else return detail::Recorded(recompute(thaw(Whole::graph), kept));
   }();
+  static constexpr Counts counts = kept == 100 ? Whole::graph.counts : saving.counts;
 
   static constexpr auto saving_graph() {
-    if constexpr (kept == 100) return simple_graph;
-    else return freeze<counts>(recompute(thaw(simple_graph), kept));
+    if constexpr (kept == 100) return Whole::graph;
+    else if constexpr (counts.within(detail::Recorded::room)) return freeze<counts>(saving.graph);
+    else return freeze<counts>(recompute(thaw(Whole::graph), kept));
   }
 
  public:

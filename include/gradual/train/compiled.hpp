@@ -21,6 +21,7 @@ struct TrainingTrace {
   using Ops = OpsFor<Model>;
   using Shadow = S;
   static constexpr int kept = Kept;
+  using KeepingAll = TrainingTrace<Model, In, 100, S, Scaled>;
   static constexpr Tape tape() {
     if constexpr (std::is_same_v<SumOf<S>, typename RealOf<In>::type>) return trace_training<Model>(In{}, Scaled);
     else return widen_sums(trace_training<Model>(In{}, Scaled));
