@@ -17,8 +17,10 @@ constexpr bool is_constant(const Node& node, double value) {
 
 /// Returns the node that `node` equals bit for bit, whatever its operands hold, or −1.
 constexpr int identity_of(const Tape& tape, const Node& node) {
-  if (is<Multiply>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
-  if (is<Multiply>(node) && is_constant(tape[node.in[0]], 1)) return node.in[1];
+  if (is<Multiply>(node)) {
+    if (is_constant(tape[node.in[1]], 1)) return node.in[0];
+    if (is_constant(tape[node.in[0]], 1)) return node.in[1];
+  }
   if (is<Divide>(node) && is_constant(tape[node.in[1]], 1)) return node.in[0];
   if (is<StopGradient>(node)) return node.in[0];
   if (is<Convert>(node) && is<Convert>(tape[node.in[0]])) {
@@ -88,21 +90,24 @@ constexpr bool is_of_indices(const Tape& tape, const Node& node) {
 
 /// Drops the nodes that no root depends on, of a tape without taps and without nodes of parameters.
 constexpr void drop_unwanted(Tape& tape) {
-  const std::vector<char> wanted = wanted_nodes(tape);
+  const std::vector<char> all_wanted = wanted_nodes(tape);
+  const char* const wanted = all_wanted.data();
   const int count = tape.size(), first_adjoint = tape.first_adjoint;
-  std::vector<int> moved(static_cast<std::size_t>(count), -1);
+  std::vector<int> places(static_cast<std::size_t>(count), -1);
+  int* const moved = places.data();
+  Node* const nodes = tape.nodes.data();
   int next = 0;
   for (int i = 0; i < count; ++i) {
     if (i == first_adjoint) tape.first_adjoint = next;
-    if (!wanted[static_cast<std::size_t>(i)]) continue;
-    Node node = tape[i];
-    for (int k = 0; k < node.op->arity; ++k) node.in[k] = moved[static_cast<std::size_t>(node.in[k])];
-    moved[static_cast<std::size_t>(i)] = next;
-    tape[next++] = node;
+    if (!wanted[i]) continue;
+    Node node = nodes[i];
+    for (int k = 0; k < node.op->arity; ++k) node.in[k] = moved[node.in[k]];
+    moved[i] = next;
+    nodes[next++] = node;
   }
   if (first_adjoint == count) tape.first_adjoint = next;
   tape.nodes.resize(static_cast<std::size_t>(next));
-  for (Root& root : tape.roots) root.node = moved[static_cast<std::size_t>(root.node)];
+  for (Root& root : tape.roots) root.node = moved[root.node];
 }
 
 }  // namespace detail
@@ -113,23 +118,24 @@ constexpr void drop_unwanted(Tape& tape) {
 template <class = void>  // so that gradual::kernels can have the code
 constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
-  std::vector<int> replaced(static_cast<std::size_t>(count), -1);
-  int* to = replaced.data();
-  const Node* nodes = from.nodes.data();
+  std::vector<int> replaced(static_cast<std::size_t>(count), -1), copied(static_cast<std::size_t>(count), -1);
+  int* const to = replaced.data();   // plain pointers: compilers take long to evaluate the functions of std::vector
+  int* const again = copied.data();  // masks of indices that backward computes itself
+  const Node* const nodes = from.nodes.data();
 
   // Finds equal computations by hashing nodes.
   int slots = 64;
   while (slots < 2 * count) slots *= 2;
-  std::vector<int> table(static_cast<std::size_t>(slots), -1);
+  std::vector<int> hashed(static_cast<std::size_t>(slots), -1);
+  int* const table = hashed.data();
   Tape result;
   result.nodes.reserve(static_cast<std::size_t>(count));
   int first_adjoint = -1;
-  std::vector<int> again(static_cast<std::size_t>(count), -1);  // copies of masks of indices, for backward
   for (int i = 0; i < count; ++i) {
     if (i == from.first_adjoint) first_adjoint = result.size();
     Node node = nodes[i];
     for (int k = 0; k < node.op->arity; ++k) {
-      int& own = again[static_cast<std::size_t>(node.in[k])];
+      int& own = again[node.in[k]];
       const int in = to[node.in[k]];
       if (own < 0 && in < first_adjoint && !stands_alone(node.op->kind) && detail::is_of_indices(result, result[in])) {
         own = result.size();
@@ -142,9 +148,9 @@ constexpr Tape simplify(const Tape& from) {
     detail::repeat_along_others(result, node);
     unsigned hash = static_cast<unsigned>(node.op->id);
     for (const std::int64_t number : node.attributes.integer) hash = hash * 2654435761u + static_cast<unsigned>(number);
+    const bool reshapes = is<Reshape>(node);
     for (int k = 0; k < node.op->arity; ++k) {
-      if (is<Reshape>(node) && result[node.in[k]].op->kind == Kind::reshape)
-        node.in[k] = result[node.in[k]].in[0];
+      if (reshapes && result[node.in[k]].op->kind == Kind::reshape) node.in[k] = result[node.in[k]].in[0];
       hash = hash * 2654435761u + static_cast<unsigned>(node.in[k]) + 1u;
     }
     int same = detail::identity_of(result, node);

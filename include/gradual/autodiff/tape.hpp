@@ -173,13 +173,14 @@ class Tape {
     node.dtype = dtype;
     node.attributes = attributes;
     int count = 0;
+    LayerOfOperands from;
     for (const Var& v : operands) {
       if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is an empty Var");
       if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
-      v.node();  // refuses values of a tape that was forgotten
+      from.see(v.node(), v.id);  // which refuses values of a tape that was forgotten
       node.in[count++] = v.id;
     }
-    node.layer = layer_of(operands);
+    node.layer = layer_of(from);
     if (!shape.countable())
       return fail(Message() << op.name << ": a value of shape " << shape << " is too large or has a negative extent", operands);
     nodes.push_back(node);
@@ -221,7 +222,10 @@ class Tape {
   /// where no parameter has been seen yet.
   template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
-    const int place = layer_of(operands);
+    LayerOfOperands from;
+    for (const Var& v : operands)
+      if (v.valid()) from.see((*this)[v.id], v.id);
+    const int place = layer_of(from);
     Message text;
     if (place < 0) return text;
     const bool within = layer >= 0 || has_parameter(operands);
@@ -234,17 +238,17 @@ class Tape {
       if (v.valid() && (*this)[v.id].op->kind == Kind::input && (*this)[v.id].layer >= 0) return true;
     return false;
   }
-  /// Returns a parameter's own layer, else that of the most recently recorded operand that has one.
-  constexpr int layer_of(std::initializer_list<Var> operands) const {
-    int latest = -1;
-    for (const Var& v : operands) {
-      if (!v.valid()) continue;
-      const Node& node = (*this)[v.id];
-      if (node.layer < 0) continue;
-      if (node.op->kind == Kind::input) return node.layer;
-      latest = v.id > latest ? v.id : latest;
+  /// A parameter's own layer, else that of the most recently recorded operand that has one.
+  struct LayerOfOperands {
+    int own = -1, latest = -1, at = -1;
+    constexpr void see(const Node& node, int id) {
+      if (node.layer < 0) return;
+      if (node.op->kind == Kind::input && own < 0) own = node.layer;
+      if (id > at) at = id, latest = node.layer;
     }
-    return layer >= 0 || latest < 0 ? layer : (*this)[latest].layer;
+  };
+  constexpr int layer_of(const LayerOfOperands& from) const {
+    return from.own >= 0 ? from.own : layer >= 0 || from.latest < 0 ? layer : from.latest;
   }
 };
 

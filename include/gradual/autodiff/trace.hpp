@@ -226,6 +226,7 @@ constexpr void check_sums(Tape& tape) {
 template <class Model, class... T>
 constexpr Tape trace_training(Inputs<T...> inputs, bool scaled = false) {
   Tape tape;
+  tape.nodes.reserve(256);  // compilers take long to move nodes
   const Loss loss = detail::trace_loss<Model>(tape, inputs);
   detail::check_no_scalars(tape);
   BackwardSpace space;
