@@ -27,9 +27,13 @@ constexpr bool model_error() {
 namespace detail {
 
 /// A tape as far as there is room: a constant's size must be known before what it holds, so only a larger tape has to be made
-/// twice. Room that stays empty costs a compiler nothing.
+/// twice.
 struct Recorded {
+#if defined(__clang__) || defined(__CUDACC__)  // to which room that stays empty costs time or memory
+  static constexpr Counts room{512, 64, 16, 64, 16};
+#else
   static constexpr Counts room{4096, 512, 16, 512, 16};
+#endif
   Message error;
   Counts counts;
   Graph<room> graph;
