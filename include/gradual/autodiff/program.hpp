@@ -1,7 +1,7 @@
 #pragma once
 #include <array>
-#include <utility>
 
+#include <gradual/autodiff/model_error.hpp>
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/program_tables.hpp>
 #include <gradual/autodiff/recompute.hpp>
@@ -36,6 +36,7 @@ constexpr Message find_inner_samples(const Graph<C>& graph) {
   return {};
 }
 
+/// The trace that a program is made from: `Trace::KeepingAll`, if there is one.
 template <class Trace>
 struct TraceKeepingAll {
   using type = Trace;
@@ -49,8 +50,9 @@ struct TraceKeepingAll<Trace> {
 
 /// A finished program: traced, simplified, fused and planned in steps, so that no step exceeds a compiler's limit on
 /// constant evaluation. `Trace::tape()` records it, and `Trace::Ops` are the ops that its kernels may call. If there is a
-/// `Trace::kept`, at most that many percent of what backward reads is in memory at once (`recompute`); `Trace::KeepingAll` then
-/// records the same tape, once for all shares. `Trace::Shadow` is the type that sums are held in, float if there is none.
+/// `Trace::kept`, at most that many percent of what backward reads is in memory at once (`recompute`); if there is a
+/// `Trace::KeepingAll`, it records the same tape, and programs of all shares are made from that one. `Trace::Shadow` is the
+/// type that sums are held in, float if there is none.
 template <class Trace>
 struct Program {
   using Ops = typename Trace::Ops;
@@ -62,16 +64,11 @@ struct Program {
     else return 100;
   }();
   using Whole = detail::SimplifiedTrace<typename detail::TraceKeepingAll<Trace>::type>;
-  static constexpr detail::Recorded saving = [] {
-    if constexpr (kept == 100) return detail::Recorded{};
-    else return detail::Recorded(recompute(thaw(Whole::graph), kept));
-  }();
-  static constexpr Counts counts = kept == 100 ? Whole::graph.counts : saving.counts;
-
+  static constexpr detail::TapeInRoom saving{recompute(thaw(Whole::graph), kept)};  // made only for programs that save less
   static constexpr auto saving_graph() {
     if constexpr (kept == 100) return Whole::graph;
-    else if constexpr (counts.within(detail::Recorded::room)) return freeze<counts>(saving.graph);
-    else return freeze<counts>(recompute(thaw(Whole::graph), kept));
+    else if constexpr (saving.counts.within(detail::TapeInRoom::room)) return freeze<saving.counts>(saving.graph);
+    else return freeze<saving.counts>(recompute(thaw(Whole::graph), kept));
   }
 
  public:
@@ -80,6 +77,7 @@ struct Program {
   static constexpr auto graph = saving_graph();
 
  private:
+  static constexpr Counts counts = graph.counts;
   static constexpr Message unknown_op = detail::find_unknown_op<Ops>(graph);
   static_assert(unknown_op.empty() || model_error<unknown_op>());
   static constexpr Message inner_samples = detail::find_inner_samples(graph);

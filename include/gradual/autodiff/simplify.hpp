@@ -91,7 +91,7 @@ constexpr bool is_of_indices(const Tape& tape, const Node& node) {
 /// Drops the nodes that no root depends on, of a tape without taps and without nodes of parameters.
 constexpr void drop_unwanted(Tape& tape) {
   const std::vector<char> all_wanted = wanted_nodes(tape);
-  const char* const wanted = all_wanted.data();
+  const char* const wanted = all_wanted.data();  // plain pointers, as in `wanted_nodes`
   const int count = tape.size(), first_adjoint = tape.first_adjoint;
   std::vector<int> places(static_cast<std::size_t>(count), -1);
   int* const moved = places.data();
@@ -120,7 +120,7 @@ constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
   std::vector<int> replaced(static_cast<std::size_t>(count), -1), copied(static_cast<std::size_t>(count), -1);
   int* const to = replaced.data();   // plain pointers: compilers take long to evaluate the functions of std::vector
-  int* const again = copied.data();  // masks of indices that backward computes itself
+  int* const again = copied.data();  // by mask of indices: its copy for backward, or −1
   const Node* const nodes = from.nodes.data();
 
   // Finds equal computations by hashing nodes.

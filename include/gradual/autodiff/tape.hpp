@@ -173,11 +173,11 @@ class Tape {
     node.dtype = dtype;
     node.attributes = attributes;
     int count = 0;
-    LayerOfOperands from;
+    LayersOfOperands from;
     for (const Var& v : operands) {
       if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is an empty Var");
       if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
-      from.see(v.node(), v.id);  // which refuses values of a tape that was forgotten
+      from.see(v.node(), v.id);  // node() refuses values of a tape that was forgotten
       node.in[count++] = v.id;
     }
     node.layer = layer_of(from);
@@ -222,7 +222,7 @@ class Tape {
   /// where no parameter has been seen yet.
   template <class = void>  // so that gradual::kernels can have the code
   [[gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
-    LayerOfOperands from;
+    LayersOfOperands from;
     for (const Var& v : operands)
       if (v.valid()) from.see((*this)[v.id], v.id);
     const int place = layer_of(from);
@@ -238,17 +238,18 @@ class Tape {
       if (v.valid() && (*this)[v.id].op->kind == Kind::input && (*this)[v.id].layer >= 0) return true;
     return false;
   }
-  /// A parameter's own layer, else that of the most recently recorded operand that has one.
-  struct LayerOfOperands {
-    int own = -1, latest = -1, at = -1;
+  /// Layers of operands that are seen one by one: the first parameter's, and that of the most recently recorded operand.
+  struct LayersOfOperands {
+    int of_parameter = -1, of_latest = -1, latest = -1;
     constexpr void see(const Node& node, int id) {
       if (node.layer < 0) return;
-      if (node.op->kind == Kind::input && own < 0) own = node.layer;
-      if (id > at) at = id, latest = node.layer;
+      if (node.op->kind == Kind::input && of_parameter < 0) of_parameter = node.layer;
+      if (id > latest) latest = id, of_latest = node.layer;
     }
   };
-  constexpr int layer_of(const LayerOfOperands& from) const {
-    return from.own >= 0 ? from.own : layer >= 0 || from.latest < 0 ? layer : from.latest;
+  /// Returns a parameter's own layer, else the tape's, else that of the most recently recorded operand.
+  constexpr int layer_of(const LayersOfOperands& from) const {
+    return from.of_parameter >= 0 ? from.of_parameter : layer >= 0 ? layer : from.of_latest;
   }
 };
 
