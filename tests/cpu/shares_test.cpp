@@ -206,4 +206,13 @@ TEST_F(Trained, RefusesWhatNoShareCan) {
   EXPECT_THROW(Trainer(Nets{}, optimizer, {.global_batch = 0}), OptionError);
 }
 
+TEST(Shares, AreChosenByTheCompilerForASession) {
+  constexpr TrainingWay chosen = cheapest_way(Net::KeepingOneOf<100, 70, 25>{}, optimizer, 200, 128_KiB);
+  static_assert(chosen.fits());
+  Session session(Net::Keeping<chosen.kept>{}, optimizer,
+                  {.global_batch = 200, .micro_batch = chosen.micro_batch, .open_blocks = OpenBlocks::as_needed});
+  EXPECT_LT(chosen.kept, 100);
+  EXPECT_EQ(session.memory().total(), chosen.memory.total());
+}
+
 }  // namespace shares_test

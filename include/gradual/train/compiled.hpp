@@ -78,8 +78,8 @@ struct UpdateTrace {
 }  // namespace detail
 
 /// A model compiled for samples of the given types: `Compiled<Mlp, Inputs<f32[64], i32>>`. If one of them is double, so are the
-/// parameters, sums, optimizer state, losses, metrics and predictions. `Kept` is the percentage of activations that the
-/// backward pass may find stored at once; the others are recomputed: less memory for at most one more forward pass, with the
+/// parameters, sums, optimizer state, losses, metrics and predictions. `Kept` is how many percent of what backward reads of
+/// forward may be stored at once; the rest is recomputed, with a small share several times: less memory for more work, with the
 /// same bits (`recompute`). `WithinBudget` chooses it.
 template <class Model, class In, class Where = Cpu, int Kept = 100>
 struct Compiled {
