@@ -2,6 +2,7 @@
 #include <gradual/core/free_memory.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string_view>
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include <gradual/core/cpu/simd.hpp>
 #include <gradual/core/error.hpp>
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -2,6 +2,7 @@
 #include <gradual/data/csv_fields.hpp>
 
 #include <algorithm>
+#include <cstddef>
 
 #include <gradual/core/config.hpp>
 #include <gradual/core/error.hpp>

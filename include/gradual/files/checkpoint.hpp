@@ -1,9 +1,11 @@
 #pragma once
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <gradual/core/dtype.hpp>

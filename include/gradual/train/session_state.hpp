@@ -1,8 +1,5 @@
 #pragma once
-#include <algorithm>
-#include <bit>
 #include <string>
-#include <vector>
 
 #include <gradual/autodiff/repeats.hpp>
 #include <gradual/train/session_step.hpp>

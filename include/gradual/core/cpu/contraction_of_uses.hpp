@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <span>
 
 #include <gradual/core/cpu/batch_contraction.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cstddef>
 
 #include <gradual/core/cpu/pack.hpp>
 #include <gradual/core/cpu/part.hpp>
