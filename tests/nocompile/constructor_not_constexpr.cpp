@@ -1,4 +1,4 @@
-// expected-error: models and update rules must be constexpr, within the compiler's limits
+// expected-error: models and rules must be constexpr within the compiler's limits: see first error
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

@@ -45,7 +45,7 @@ template <class Trace>
 struct SimplifiedTrace {
  private:
   static constexpr bool recordable = Recordable<Trace>;
-  static_assert(recordable_or_why<Trace>(), "models and update rules must be constexpr, within the compiler's limits");
+  static_assert(recordable_or_why<Trace>(), "models and rules must be constexpr within the compiler's limits: see first error");
   static constexpr TapeInRoom recorded = [] {
     if constexpr (recordable) return record<Trace>();
     else return TapeInRoom{};
