@@ -76,6 +76,7 @@
 #include <gradual/train/print_memory.ipp>
 #include <gradual/train/print_plan.ipp>
 #include <gradual/train/progress.ipp>
+#include <gradual/train/scalars_of_rule.ipp>
 #include <gradual/train/session_core.ipp>
 #include <gradual/train/session_options.ipp>
 #include <gradual/train/session_plan.ipp>

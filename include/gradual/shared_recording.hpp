@@ -5,7 +5,6 @@
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/autodiff/trace.hpp>
-#include <gradual/optim/trace_update.hpp>
 
 #ifndef GRADUAL_SHARED_RECORDER
 #define GRADUAL_SHARED_RECORDER extern template
@@ -35,8 +34,6 @@ GRADUAL_SHARED_RECORDER Var detail::record_map<>(const OpInfo&, Var*, int);
 GRADUAL_SHARED_RECORDER Var detail::reduce_axes<>(const OpInfo&, Var, const int*, int, bool, DType);
 GRADUAL_SHARED_RECORDER Var Tape::record<>(const OpInfo&, std::initializer_list<Var>, const Shape&, DType, const Attributes&);
 GRADUAL_SHARED_RECORDER Message Tape::in_layer<>(std::initializer_list<Var>) const;
-GRADUAL_SHARED_RECORDER Var detail::as_kept<>(Tape&, Var, const Shape&, int);
-GRADUAL_SHARED_RECORDER Tape detail::with_roots<>(Tape&, const Var*, int);
 GRADUAL_SHARED_RECORDER Var reshape<>(Var, const Shape&);
 GRADUAL_SHARED_RECORDER Var matmul<>(Var, Var, bool, bool);
 GRADUAL_SHARED_RECORDER void backward<>(Var, Var, BackwardSpace&);

@@ -5,7 +5,6 @@
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/sgd.hpp>
-#include <gradual/optim/trace_update.hpp>
 #include <gradual/train/session_core.hpp>
 #include <gradual/train/update_numbers.hpp>
 
@@ -29,7 +28,6 @@ inline constexpr ElementProgram element_program<Sgd, float>{.nodes = 35, .number
 
 #define GRADUAL_SHARED_RULE(Rule)                                                                                        \
   GRADUAL_SHARED_RULE_CODE struct detail::UpdateProgram<Cpu, Program<detail::ElementTrace<Rule, float>>>;                \
-  GRADUAL_SHARED_RULE_CODE Tape trace_update(const Rule&, std::span<const ParameterInfo>, DType, DType);                 \
   GRADUAL_SHARED_RULE_CODE std::vector<Scalar> detail::scalars_of_rule<float, float>(const SessionTables&, const Rule&); \
   GRADUAL_SHARED_RULE_CODE detail::UpdateNumbers<float>::UpdateNumbers(const Rule&, const std::vector<Scalar>&);         \
   GRADUAL_SHARED_RULE_CODE detail::SessionCore<detail::SharedArena, detail::NoOpaque>::SessionCore(                      \

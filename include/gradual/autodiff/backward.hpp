@@ -18,7 +18,7 @@ namespace gradual {
 /// one kernel, where each step of a sequence would otherwise add to the whole value. Adjoints from uses of one parameter are
 /// added at the end, those by the same op and shape as one sum (`SumsOfUses`).
 template <class = void>  // so that gradual::kernels can have the code
-constexpr void backward(Var y, Var seed, BackwardSpace& space) {
+[[gnu::noinline]] constexpr void backward(Var y, Var seed, BackwardSpace& space) {
   Tape& tape = *y.tape;
   const int count = y.id + 1;
   if (tape.first_adjoint < 0) tape.first_adjoint = seed.id;

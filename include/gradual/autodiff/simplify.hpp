@@ -116,7 +116,7 @@ constexpr void drop_unwanted(Tape& tape) {
 /// views of constants or of nothing; keeps no mask of indices for backward, whose loops compute it again.
 /// Roots are kept; the order stays topological; near linear.
 template <class = void>  // so that gradual::kernels can have the code
-constexpr Tape simplify(const Tape& from) {
+[[gnu::noinline]] constexpr Tape simplify(const Tape& from) {
   const int count = from.size();
   std::vector<int> replaced(static_cast<std::size_t>(count), -1), copied(static_cast<std::size_t>(count), -1);
   int* const to = replaced.data();   // plain pointers: compilers take long to evaluate the functions of std::vector

@@ -97,7 +97,7 @@ constexpr void add_root(Tape& tape, Role role, int index, Var v) {
 /// Errors: for a loss, weight or metric without one value per sample, not in the parameters' type or of another tape, and for
 /// shapes that differ.
 template <class = void>  // so that gradual::kernels can have the code
-constexpr void record_loss(Tape& tape, const Loss& loss) {
+[[gnu::noinline]] constexpr void record_loss(Tape& tape, const Loss& loss) {
   if (!tape.error.empty()) return;
   if (!loss.value.valid()) {
     tape.fail("loss: the model returned no value");
@@ -149,7 +149,7 @@ constexpr Var loss_scale_of(Tape& tape) {
 /// there is one. Gradients of the parameters `without` are 0: what was recorded for them stays unused, and the others have the
 /// same bits as without this option. Errors: TapeError if there are parameters, but the loss has a derivative by none of them.
 template <class = void>  // so that gradual::kernels can have the code
-constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {},
+[[gnu::noinline]] constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {},
                                 std::span<const int> without = {}) {
   const Loss loss = as_given(of);
   record_loss(tape, loss);

@@ -3,19 +3,15 @@
 #include <utility>
 
 #include <gradual/autodiff/simplify.hpp>
+#include <gradual/optim/any_rule.hpp>
 #include <gradual/optim/by_parameter.hpp>
-#include <gradual/optim/following_states.hpp>
-#include <gradual/optim/update.hpp>
 
 namespace gradual {
-
-inline constexpr int max_states = 64;  ///< of a rule and all adapters around it
 
 namespace detail {
 
 /// Returns a new parameter or state in the shape that is kept. `array`: as in `UpdatePlace`. One number is broadcast to a
 /// state, but not to the parameters: there it is a sum that a rule forgot to spread.
-template <class = void>  // so that gradual::kernels can contain the code
 constexpr Var as_kept(Tape& tape, Var value, const Shape& kept, int array) {
   if (value.valid() && value.shape() == kept) return value;
   const bool may_be_one = array != 0 || kept.unit() == 1;
@@ -50,7 +46,6 @@ constexpr void add_new_value(Tape& tape, std::int64_t place, Var value) {
 
 /// Adds one root for each array that changes or, if a rule looked at parameters one by one, for each parameter's part of it.
 /// `changed`: the new parameters and states, by array.
-template <class = void>  // so that gradual::kernels can contain the code
 constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   bool by_parts = false;
   for (const Node& node : tape.nodes) by_parts = by_parts || is<ReplacePart>(node);
@@ -72,25 +67,16 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
   return result;
 }
 
-}  // namespace detail
-
-/// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
-/// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
-/// the rule sees +0 for −0 and subnormals in a state, except in states that follow the parameters.
-/// `sums`: the type of the summed gradient, in which the rule computes everything; `real`: that of parameters and states.
-template <class Rule>
-[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
-                                          DType sums = DType::f32, DType real = DType::f32) {
-  constexpr int states = detail::state_size<StateOf<Rule>>(), arrays = 2 + states;
-  static_assert(!detail::evaluates_twice_inside<Rule>(), "an adapter that evaluates each window twice goes around all others");
-  static_assert(states <= max_states, "the rule and its adapters keep more than 64 numbers for each parameter element");
-  const auto shape_in = [](int array, const ParameterInfo& parameter) {
-    return array < 2 ? parameter.shape : state_shape<Rule>(array - 2, parameter.shape);
+/// As `trace_update`.
+constexpr Tape trace_any_update(const AnyRule& rule, std::span<const ParameterInfo> parameters, DType sums, DType real) {
+  const int arrays = 2 + rule.states;
+  const auto shape_in = [&](int array, const ParameterInfo& parameter) {
+    return array < 2 ? parameter.shape : rule.state_shape(array - 2, parameter.shape);
   };
-  const auto follows = [](int array) { return array >= 2 && (following_states<Rule>() >> (array - 2) & 1) != 0; };
+  const auto follows = [&](int array) { return array >= 2 && (rule.following >> (array - 2) & 1) != 0; };
   Tape tape;
   tape.real = sums;
-  Var in[arrays], seen[arrays], changed[arrays];
+  Var in[2 + max_states], changed[2 + max_states];  // changed: as the rule sees them, then as it leaves them
   const auto stored = [=](int array) { return array == 1 ? sums : real; };
   for (int a = 0; a < arrays; ++a) {
     Shape row{0};
@@ -107,17 +93,25 @@ template <class Rule>
     }
   tape.parameters.assign(parameters.begin(), parameters.end());
   for (int a = 0; a < arrays; ++a)  // a mean that only decays would stay subnormal: 0.9 of the smallest number rounds to itself
-    seen[a] = convert(a >= 2 && !follows(a) ? flush_subnormal(in[a]) : in[a], sums);
-  Var weight = value_of(0, seen[0]), step = value_of(0, seen[0]);
-  const auto result = apply_rule(rule, seen[0], quotient(seen[1], weight), detail::make_state<StateOf<Rule>>(seen + 2), step);
-  static_assert(std::is_same_v<std::remove_cvref_t<decltype(result.state)>, StateOf<Rule>>,
-                "an update rule returns update(parameter, State{...}) with the State that it declares");
-  changed[0] = result.parameter;
-  detail::list_state(result.state, changed + 2);
+    changed[a] = convert(a >= 2 && !follows(a) ? flush_subnormal(in[a]) : in[a], sums);
+  Var weight = value_of(0, changed[0]), step = value_of(0, changed[0]);
+  changed[0] = rule.apply(changed[0], quotient(changed[1], weight), changed + 2, step);
   for (int a = 0; a < arrays; ++a)
-    if (a != 1) changed[a] = convert(detail::as_kept(tape, changed[a], in[a].shape(), a), stored(a));  // gradients stay
+    if (a != 1) changed[a] = convert(as_kept(tape, changed[a], in[a].shape(), a), stored(a));  // gradients stay
   tape.first_adjoint = 0;
-  return detail::with_roots(tape, changed, arrays);
+  return with_roots(tape, changed, arrays);
+}
+
+}  // namespace detail
+
+/// Records one update of all `parameters`, seen as one row: inputs are the parameters, the window's summed gradient and
+/// the state; roots are the new parameters and the new state (`update_place` tells which). The sum is divided here, once, and
+/// the rule sees +0 for −0 and subnormals in a state, except in states that follow the parameters.
+/// `sums`: the type of the summed gradient, in which the rule computes everything; `real`: that of parameters and states.
+template <class Rule>
+[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
+                                          DType sums = DType::f32, DType real = DType::f32) {
+  return detail::trace_any_update(detail::TypedRule<Rule>(rule), parameters, sums, real);
 }
 /// The same for one parameter, a vector of `elements`, all in one type.
 template <class Rule>

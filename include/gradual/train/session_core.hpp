@@ -21,15 +21,11 @@ class SessionCore {
 
   template <class Optimizer>
   SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
-              const SessionOptions& options)
-  try : options_(with_free_memory(checked(options, calls_of(optimizer)))), step_(tables, optimizer),
-        window_(tables, programs, options_, calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>,
-                [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }) {
-    options_.micro_batch = arena().micro_batch();
-    step_.begin(arena());
-  } catch (const std::bad_alloc&) {
-    throw MemoryError("a session: the system refused memory");
-  }
+              const SessionOptions& options);
+  // Not inline, since `gradual::kernels` has them.
+  SessionCore(SessionCore&&);
+  SessionCore& operator=(SessionCore&&);
+  ~SessionCore();
 
   int accumulate(std::int64_t count, const void* const* data, DeferredCheck check);
   /// Returns those of `rows` that the window has room for, which must be valid. Errors: OptionError, DataError.

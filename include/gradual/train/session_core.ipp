@@ -12,6 +12,26 @@
 
 namespace gradual::detail {
 
+template <class Arena, class Opaque>
+template <class Optimizer>
+SessionCore<Arena, Opaque>::SessionCore(const SessionTables& tables, const typename Arena::Programs& programs,
+                                        const Optimizer& optimizer, const SessionOptions& options)
+try : options_(with_free_memory(checked(options, calls_of(optimizer)))), step_(tables, optimizer),
+      window_(tables, programs, options_, calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>,
+              [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }) {
+  options_.micro_batch = arena().micro_batch();
+  step_.begin(arena());
+} catch (const std::bad_alloc&) {
+  throw MemoryError("a session: the system refused memory");
+}
+
+template <class Arena, class Opaque>
+SessionCore<Arena, Opaque>::SessionCore(SessionCore&&) = default;
+template <class Arena, class Opaque>
+SessionCore<Arena, Opaque>& SessionCore<Arena, Opaque>::operator=(SessionCore&&) = default;
+template <class Arena, class Opaque>
+SessionCore<Arena, Opaque>::~SessionCore() = default;
+
 // Hot, since g++ optimizes functions that only main calls for size rather than speed.
 template <class Arena, class Opaque>
 [[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, const void* const* data, DeferredCheck check) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/train/loss_scaler.hpp>
 #include <gradual/train/opaque_on_arrays.hpp>
+#include <gradual/train/scalars_of_rule.hpp>
 #include <gradual/train/session_window.hpp>
 #include <gradual/train/update_numbers.hpp>
 

@@ -1,14 +1,11 @@
 #pragma once
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <gradual/core/math/all_finite.hpp>
 #include <gradual/optim/check_rates.hpp>
 #include <gradual/optim/loss_scale.hpp>
-#include <gradual/optim/scalars_of.hpp>
-#include <gradual/optim/trace_update.hpp>
-#include <gradual/train/session_tables.hpp>
+#include <gradual/optim/update.hpp>
 
 namespace gradual::detail {
 
@@ -19,17 +16,7 @@ class UpdateNumbers {
   /// `scalars`: those that the program reads of `rule`, by slot. Errors: OptionError for numbers that are invalid in the first
   /// step, or not finite in Real.
   template <class Rule>
-  [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
-    check_rates(rule);
-    for (std::size_t slot = rule_scalars; slot < scalars.size(); ++slot) {
-      Number number{slot, scalars[slot]};
-      for_rates(rule, [&](const char* name, const Scalar& rate, const RateRange& range) {
-        if (rate == scalars[slot]) number.name = name, number.range = range;
-      });
-      set(number, scalars[slot].at(0), 0);
-      if (scalars[slot].kind != Scalar::Kind::constant) varying_.push_back(number);
-    }
-  }
+  [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars);
 
   /// Returns them after `steps` steps, for a window of this weight and loss scale. Errors: OptionError for an invalid one.
   std::span<const Real> in_step(std::int64_t steps, double weight, double loss_scale, Evaluation evaluation) {
@@ -60,16 +47,19 @@ class UpdateNumbers {
   std::vector<Number> varying_;
 };
 
-/// Returns the scalars that a session's update program reads of `rule`. Errors: OptionError for a name that no parameter has,
-/// or a rule whose numbers would make it another program (`scalars_of`).
-template <class Sum, class Real, class Rule>
-std::vector<Scalar> scalars_of_rule(const SessionTables& tables, const Rule& rule) {
-  check_names(rule, tables.parameters);
-  Tape recorded = trace_update(rule, tables.parameters, dtype_of<Sum>, dtype_of<Real>);
-  if (tables.updates_by_element) recorded = with_elements_as_samples(std::move(recorded));
-  std::vector<Scalar> scalars = scalars_of(tables.update(), recorded);
-  if (std::ssize(scalars) > tables.max_scalars) refuse_rule();
-  return scalars;
+// Not inline: sources compile it only for rules that `gradual::kernels` does not have.
+template <class Real>
+template <class Rule>
+UpdateNumbers<Real>::UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars) : values_(scalars.size()) {
+  check_rates(rule);
+  for (std::size_t slot = rule_scalars; slot < scalars.size(); ++slot) {
+    Number number{slot, scalars[slot]};
+    for_rates(rule, [&](const char* name, const Scalar& rate, const RateRange& range) {
+      if (rate == scalars[slot]) number.name = name, number.range = range;
+    });
+    set(number, scalars[slot].at(0), 0);
+    if (scalars[slot].kind != Scalar::Kind::constant) varying_.push_back(number);
+  }
 }
 
 }  // namespace gradual::detail
