@@ -57,6 +57,7 @@
 #include <gradual/files/read_file.ipp>
 #include <gradual/optim/check_rates.ipp>
 #include <gradual/optim/scalars_of.ipp>
+#include <gradual/optim/trace_update.ipp>
 #include <gradual/train/averages.ipp>
 #include <gradual/train/dataset_checks.ipp>
 #include <gradual/train/eager_losses.ipp>

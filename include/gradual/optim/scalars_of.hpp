@@ -16,7 +16,10 @@ namespace detail {
 /// by their use. `recorded`: the rule with its numbers. Returns nothing if that is another program.
 std::optional<std::vector<Scalar>> find_scalars(const ProgramTables& program, const Tape& recorded);
 
-/// The same. Errors: OptionError if it is another program.
+/// The same, for a program by element (`UpdatesByElement`).
+std::optional<std::vector<Scalar>> find_scalars_by_element(const ProgramTables& program, const Tape& recorded);
+
+/// Returns the first. Errors: OptionError if it is another program.
 std::vector<Scalar> scalars_of(const ProgramTables& program, const Tape& recorded);
 
 }  // namespace gradual

@@ -5,6 +5,7 @@
 
 #include <gradual/autodiff/simplify.hpp>
 #include <gradual/optim/update.hpp>
+#include <gradual/optim/update_by_element.hpp>
 
 namespace gradual {
 
@@ -50,6 +51,10 @@ GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars(const ProgramTables
     scalars[place] = tape.scalars[from];
   }
   return scalars;
+}
+
+GRADUAL_ONCE std::optional<std::vector<Scalar>> find_scalars_by_element(const ProgramTables& program, const Tape& recorded) {
+  return find_scalars(program, detail::with_elements_as_samples(recorded));
 }
 
 GRADUAL_ONCE std::vector<Scalar> scalars_of(const ProgramTables& program, const Tape& recorded) {

@@ -101,6 +101,8 @@ constexpr Tape trace_any_update(const AnyRule& rule, std::span<const ParameterIn
   tape.first_adjoint = 0;
   return with_roots(tape, changed, arrays);
 }
+/// The same at run time.
+Tape recorded_update(const AnyRule& rule, std::span<const ParameterInfo> parameters, DType sums, DType real);
 
 }  // namespace detail
 
@@ -122,3 +124,7 @@ constexpr Tape trace_update(const Rule& rule, std::int64_t elements, DType real 
 }
 
 }  // namespace gradual
+
+#ifndef GRADUAL_SHARED_KERNELS
+#include <gradual/optim/trace_update.ipp>
+#endif

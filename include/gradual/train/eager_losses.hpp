@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <span>
 
+#include <gradual/autodiff/backward.hpp>
+#include <gradual/autodiff/loss.hpp>
 #include <gradual/eager/tape.hpp>
 #include <gradual/train/averages.hpp>
 
@@ -17,6 +19,10 @@ struct EagerLosses {
 };
 template <class Real>
 EagerLosses<Real> losses_of(EagerTape& tape);
+
+/// As `record_loss` and `record_gradients`, at run time.
+void record_loss_of(EagerTape& tape, const Loss& loss);
+void record_gradients_of(EagerTape& tape, const Loss& loss, BackwardSpace& space, Var scale, std::span<const int> without);
 
 /// Adds a part's to those of earlier parts, or to new ones if `first`. Errors: ShapeError for another number of metrics.
 template <class Real>

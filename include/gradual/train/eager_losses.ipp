@@ -4,10 +4,17 @@
 #include <string>
 #include <vector>
 
+#include <gradual/autodiff/trace.hpp>
 #include <gradual/autodiff/with_type.hpp>
 #include <gradual/train/validate.hpp>
 
 namespace gradual::detail {
+
+GRADUAL_ONCE void record_loss_of(EagerTape& tape, const Loss& loss) { record_loss(tape, loss); }
+GRADUAL_ONCE void record_gradients_of(EagerTape& tape, const Loss& loss, BackwardSpace& space, Var scale,
+                                      std::span<const int> without) {
+  record_gradients(tape, loss, space, scale, without);
+}
 
 template <class Real>
 EagerLosses<Real> losses_of(EagerTape& tape) {

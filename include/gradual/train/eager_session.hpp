@@ -259,7 +259,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   template <class Record, class F>
   void each_loss(const char* call, std::int64_t samples, Record& record, F f) {
     each_part(call, samples, options().evaluate_drawing, [&](EagerTape& tape, std::int64_t first) {
-      noted(tape, [&] { record_loss(tape, recorded(tape, record)); });
+      noted(tape, [&] { detail::record_loss_of(tape, recorded(tape, record)); });
       detail::check_no_sums(tape, std::string(call) + ": a loss that");
       detail::validate(tape, first);
       tape.values().finish_recording(tape);
@@ -336,7 +336,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       const detail::NotingTape noting(&tape.values());
       tape.first_adjoint = -1;  // derivatives within the model are part of it
       const Var scale = loss_scales<Rule> > 0 ? value_of(core_.scaler().scale(), loss.value) : Var{};
-      record_gradients(tape, loss, space_, scale, core_.arrays().frozen().parameters());
+      detail::record_gradients_of(tape, loss, space_, scale, core_.arrays().frozen().parameters());
     }
     detail::validate(tape, part.first, rows);
     core_.add(tape, part.samples, part.last);

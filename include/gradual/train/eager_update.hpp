@@ -15,7 +15,8 @@ class EagerUpdate {
  public:
   /// `parameters`: as declared, stored one after another. Errors: MemoryError, OptionError.
   EagerUpdate(const Device& device, const Rule& rule, std::span<const ParameterInfo> parameters)
-      : EagerUpdate(device, rule, trace_update(rule, parameters, dtype_of<Real>, dtype_of<Real>)) {}
+      : EagerUpdate(device, rule,
+                    detail::recorded_update(detail::TypedRule<Rule>(rule), parameters, dtype_of<Real>, dtype_of<Real>)) {}
 
   const UpdateParts& parts() const { return parts_; }
 

@@ -22,7 +22,7 @@ class ElementwiseUpdate {
     requires UpdatesByElement<Rule, Real>
   static std::optional<ElementwiseUpdate> of(const Device& device, const Tape& tape, std::int64_t elements) {
     using Compiled = detail::UpdateProgram<Cpu, Program<detail::ElementTrace<Rule, Real>>>;
-    std::optional<std::vector<Scalar>> scalars = find_scalars(Compiled::tables(), detail::with_elements_as_samples(tape));
+    std::optional<std::vector<Scalar>> scalars = find_scalars_by_element(Compiled::tables(), tape);
     if (!scalars) return {};
     return ElementwiseUpdate(Compiled::tables(), Compiled::kernels(), device, std::move(*scalars), elements,
                              detail::element_program_bytes<Rule, Real>(elements));

@@ -62,6 +62,10 @@ class SessionCore {
   const SessionOptions& options() const { return options_; }
 
  private:
+  /// `calls`: as for `WindowProgress`.
+  SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, Step&& step, std::int64_t calls,
+              const InitialState& initial_state, const SessionOptions& options);
+
   static SessionOptions with_free_memory(SessionOptions options) {
     if (options.memory_budget.follows) options.memory_budget.bytes = Backend::free_memory();
     return options;

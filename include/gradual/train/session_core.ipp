@@ -16,13 +16,19 @@ template <class Arena, class Opaque>
 template <class Optimizer>
 SessionCore<Arena, Opaque>::SessionCore(const SessionTables& tables, const typename Arena::Programs& programs,
                                         const Optimizer& optimizer, const SessionOptions& options)
-try : options_(with_free_memory(checked(options, calls_of(optimizer)))), step_(tables, optimizer),
-      window_(tables, programs, options_, calls_of(optimizer), evaluates_twice<RuleOf<Optimizer>>,
-              [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }) {
-  options_.micro_batch = arena().micro_batch();
-  step_.begin(arena());
+try : SessionCore(tables, programs, Step(tables, optimizer), calls_of(optimizer),
+                  [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }, options) {
 } catch (const std::bad_alloc&) {
   throw MemoryError("a session: the system refused memory");
+}
+
+template <class Arena, class Opaque>
+SessionCore<Arena, Opaque>::SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, Step&& step,
+                                        std::int64_t calls, const InitialState& initial_state, const SessionOptions& options)
+    : options_(with_free_memory(checked(options, calls))), step_(std::move(step)),
+      window_(tables, programs, options_, calls, step_.evaluates_twice(), initial_state) {
+  options_.micro_batch = arena().micro_batch();
+  step_.begin(arena());
 }
 
 template <class Arena, class Opaque>
