@@ -5,6 +5,7 @@
 #include <gradual/optim/accumulate.hpp>
 #include <gradual/optim/adam.hpp>
 #include <gradual/optim/sgd.hpp>
+#include <gradual/train/scalars_of_rule.hpp>
 #include <gradual/train/session_core.hpp>
 #include <gradual/train/update_numbers.hpp>
 

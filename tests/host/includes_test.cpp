@@ -2,7 +2,9 @@
 // The project's own headers are seen to by clang/headers_alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -24,7 +26,6 @@ algorithm: ranges::find ranges::find_if ranges::lower_bound ranges::max ranges::
 algorithm: ranges::partition_point ranges::sort ranges::transform ranges::upper_bound
 array: array
 array deque iterator map set span string string_view vector: data size ssize
-array tuple utility: get tuple_element_t
 atomic: atomic atomic_ref memory_order_acquire memory_order_relaxed memory_order_release memory_order_seq_cst
 barrier: barrier
 bit: bit_cast bit_ceil bit_floor bit_width countl_zero countr_zero endian popcount
@@ -62,7 +63,8 @@ string: string to_string wstring
 string_view: string_view
 system_error: error_code system_category system_error
 thread: jthread this_thread::yield thread
-tuple: apply tuple
+tuple: apply tuple tuple_element_t
+array tuple utility: get
 type_traits: bool_constant conditional_t extent_v false_type integral_constant is_arithmetic_v is_class_v
 type_traits: is_constant_evaluated is_convertible_v is_default_constructible_v is_empty_v is_floating_point_v is_integral_v
 type_traits: is_same_v is_signed_v is_trivially_copyable_v is_unsigned_v is_void_v rank_v remove_all_extents_t
@@ -112,8 +114,8 @@ const std::map<std::string, File>& files() {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".hpp" && extension != ".ipp") continue;
-      std::string text = std::regex_replace(read_file(entry.path().string()), std::regex("//.*|'\"'"), "");
-      text = std::regex_replace(text, std::regex(R"("(\\.|[^"\\\n])*")"), "");
+      const std::regex comment_or_text(R"x(//.*|'"'|"(\\.|[^"\\\n])*")x");
+      const std::string text = std::regex_replace(read_file(entry.path().string()), comment_or_text, "");
       files[entry.path().lexically_relative(folder).generic_string()] = {
           text, matches(text, "# *include <([a-z_]+)>"), matches(text, "# *include <(gradual/[^>]+\\.hpp)>"),
           matches(text, R"(\bstd::((?:ranges::|chrono::|this_thread::)?[a-z_0-9]+))")};
@@ -168,8 +170,10 @@ TEST(Includes, AreUsed) {
 }
 
 TEST(Includes, HappenOnce) {
-  for (const auto& [path, file] : files())
-    EXPECT_TRUE(file.text.starts_with("#pragma once\n") || path.ends_with("_names.hpp")) << path;
+  for (const auto& [path, file] : files()) {
+    const bool around_others = path.ends_with("/hide_names.hpp") || path.ends_with("/restore_names.hpp");
+    EXPECT_TRUE(file.text.starts_with("#pragma once\n") || around_others) << path;
+  }
 }
 
 }  // namespace includes_test

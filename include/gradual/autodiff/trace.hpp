@@ -150,7 +150,7 @@ constexpr Var loss_scale_of(Tape& tape) {
 /// same bits as without this option. Errors: TapeError if there are parameters, but the loss has a derivative by none of them.
 template <class = void>  // so that gradual::kernels can have the code
 [[gnu::noinline]] constexpr void record_gradients(Tape& tape, const Loss& of, BackwardSpace& space, Var scale = {},
-                                std::span<const int> without = {}) {
+                                                  std::span<const int> without = {}) {
   const Loss loss = as_given(of);
   record_loss(tape, loss);
   if (!tape.error.empty()) return;

@@ -108,7 +108,8 @@ RuleCheck test_rule(const Rule& rule) {
   static_assert(!evaluates_twice<Rule>, "test_rule: what evaluates each window twice has no single step: test the rule inside");
   using enum detail::StepGradient;
   RuleCheck result;
-  const Tape update = trace_update(rule, detail::RuleNet::declared());
+  const Tape update =
+      detail::recorded_update(detail::TypedRule<Rule>(rule), detail::RuleNet::declared(), DType::f32, DType::f32);
   result.by_element = detail::is_elementwise(update);
   try {
     detail::check_steps(result, rule, update, false, {start, start, drawn, drawn, drawn, zero, drawn});

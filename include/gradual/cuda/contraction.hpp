@@ -1,4 +1,6 @@
 #pragma once
+#include <cstddef>
+
 #include <gradual/core/math/fma.hpp>
 #include <gradual/cuda/blocks_of_step.hpp>
 #include <gradual/cuda/operands.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 #include <cudnn.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>

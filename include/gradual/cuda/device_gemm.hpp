@@ -1,6 +1,7 @@
 #pragma once
 #include <cublasLt.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 

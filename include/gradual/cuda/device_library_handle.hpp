@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
 #include <utility>
 #include <vector>

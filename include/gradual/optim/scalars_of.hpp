@@ -16,7 +16,7 @@ namespace detail {
 /// by their use. `recorded`: the rule with its numbers. Returns nothing if that is another program.
 std::optional<std::vector<Scalar>> find_scalars(const ProgramTables& program, const Tape& recorded);
 
-/// The same, for a program by element (`UpdatesByElement`).
+/// The same, for a program by element (`UpdatesByElement`). `recorded`: the rule over rows, as for others.
 std::optional<std::vector<Scalar>> find_scalars_by_element(const ProgramTables& program, const Tape& recorded);
 
 /// Returns the first. Errors: OptionError if it is another program.

@@ -68,7 +68,8 @@ constexpr Tape with_roots(Tape& tape, const Var* changed, int arrays) {
 }
 
 /// As `trace_update`.
-constexpr Tape trace_any_update(const AnyRule& rule, std::span<const ParameterInfo> parameters, DType sums, DType real) {
+[[gnu::cold]] constexpr Tape trace_any_update(const AnyRule& rule, std::span<const ParameterInfo> parameters, DType sums,
+                                              DType real) {
   const int arrays = 2 + rule.states;
   const auto shape_in = [&](int array, const ParameterInfo& parameter) {
     return array < 2 ? parameter.shape : rule.state_shape(array - 2, parameter.shape);
@@ -111,8 +112,8 @@ Tape recorded_update(const AnyRule& rule, std::span<const ParameterInfo> paramet
 /// the rule sees +0 for −0 and subnormals in a state, except in states that follow the parameters.
 /// `sums`: the type of the summed gradient, in which the rule computes everything; `real`: that of parameters and states.
 template <class Rule>
-[[gnu::cold]] constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters,
-                                          DType sums = DType::f32, DType real = DType::f32) {
+constexpr Tape trace_update(const Rule& rule, std::span<const ParameterInfo> parameters, DType sums = DType::f32,
+                            DType real = DType::f32) {
   return detail::trace_any_update(detail::TypedRule<Rule>(rule), parameters, sums, real);
 }
 /// The same for one parameter, a vector of `elements`, all in one type.

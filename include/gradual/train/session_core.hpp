@@ -22,10 +22,9 @@ class SessionCore {
   template <class Optimizer>
   SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, const Optimizer& optimizer,
               const SessionOptions& options);
-  // Not inline, since `gradual::kernels` has them.
-  SessionCore(SessionCore&&);
-  SessionCore& operator=(SessionCore&&);
-  ~SessionCore();
+  SessionCore(SessionCore&&) = default;
+  SessionCore& operator=(SessionCore&&) = default;
+  ~SessionCore();  // not inline, since `gradual::kernels` has it
 
   int accumulate(std::int64_t count, const void* const* data, DeferredCheck check);
   /// Returns those of `rows` that the window has room for, which must be valid. Errors: OptionError, DataError.
@@ -62,9 +61,10 @@ class SessionCore {
   const SessionOptions& options() const { return options_; }
 
  private:
+  using MakeStep = Step(const SessionTables& tables, const void* optimizer);
   /// `calls`: as for `WindowProgress`.
-  SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, Step&& step, std::int64_t calls,
-              const InitialState& initial_state, const SessionOptions& options);
+  SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, MakeStep* make_step,
+              const void* optimizer, std::int64_t calls, const InitialState& initial_state, const SessionOptions& options);
 
   static SessionOptions with_free_memory(SessionOptions options) {
     if (options.memory_budget.follows) options.memory_budget.bytes = Backend::free_memory();

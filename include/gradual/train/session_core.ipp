@@ -16,25 +16,24 @@ template <class Arena, class Opaque>
 template <class Optimizer>
 SessionCore<Arena, Opaque>::SessionCore(const SessionTables& tables, const typename Arena::Programs& programs,
                                         const Optimizer& optimizer, const SessionOptions& options)
-try : SessionCore(tables, programs, Step(tables, optimizer), calls_of(optimizer),
+try : SessionCore(tables, programs,
+                  [](const SessionTables& of, const void* made) { return Step(of, *static_cast<const Optimizer*>(made)); },
+                  &optimizer, calls_of(optimizer),
                   [&](int state, std::string_view name) { return initial_state(rule_of(optimizer), state, name); }, options) {
 } catch (const std::bad_alloc&) {
   throw MemoryError("a session: the system refused memory");
 }
 
 template <class Arena, class Opaque>
-SessionCore<Arena, Opaque>::SessionCore(const SessionTables& tables, const typename Arena::Programs& programs, Step&& step,
-                                        std::int64_t calls, const InitialState& initial_state, const SessionOptions& options)
-    : options_(with_free_memory(checked(options, calls))), step_(std::move(step)),
+SessionCore<Arena, Opaque>::SessionCore(const SessionTables& tables, const typename Arena::Programs& programs,
+                                        MakeStep* make_step, const void* optimizer, std::int64_t calls,
+                                        const InitialState& initial_state, const SessionOptions& options)
+    : options_(with_free_memory(checked(options, calls))), step_(make_step(tables, optimizer)),
       window_(tables, programs, options_, calls, step_.evaluates_twice(), initial_state) {
   options_.micro_batch = arena().micro_batch();
   step_.begin(arena());
 }
 
-template <class Arena, class Opaque>
-SessionCore<Arena, Opaque>::SessionCore(SessionCore&&) = default;
-template <class Arena, class Opaque>
-SessionCore<Arena, Opaque>& SessionCore<Arena, Opaque>::operator=(SessionCore&&) = default;
 template <class Arena, class Opaque>
 SessionCore<Arena, Opaque>::~SessionCore() = default;
 
