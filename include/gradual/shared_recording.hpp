@@ -1,6 +1,7 @@
 #pragma once
 // The descriptions of ops, and the code that records and simplifies a tape: evaluated by the compiler, and called at run time
-// to record a rule with its numbers. `gradual::kernels` contains this code, so that sources linked to it need not compile it.
+// by rules, whose numbers are found so, and by eager models. `gradual::kernels` contains this code, so that sources linked to
+// it need not compile it.
 #include <gradual/autodiff/ops.hpp>
 #include <gradual/autodiff/plan.hpp>
 #include <gradual/autodiff/simplify.hpp>

@@ -75,6 +75,10 @@ TEST(BadOptions, SizesThatCannotBe) {
   EXPECT_EQ(refused({.global_batch = 8, .memory_budget = -1}), "Session: a budget of -1 bytes");
   EXPECT_EQ(refused({.global_batch = 8, .reduction = Reduction::sum, .noise_batch = 2}),
             "Session: gradient noise is measured of means: a noise_batch needs Reduction::mean");
+  EXPECT_EQ(error_of<OptionError>([] {
+              Session(ClassifierNet{}, Accumulate{Sgd{.learning_rate = -1.0f}}, {.global_batch = 8, .memory_budget = -1});
+            }),
+            "Session: a budget of -1 bytes") << "options before rules";
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 0}), OptionError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .memory_budget = 100}), MemoryError);
   EXPECT_THROW(Trainer(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 8, .memory_budget = 100}),

@@ -172,6 +172,7 @@ TEST(Threads, SessionsCanBeMoved) {
   const auto y = labels(samples, 10);
   Session first(WideNet{}, optimizer, {.global_batch = samples, .seed = 3, .threads = 2});
   first.accumulate(x, y);
+  static_assert(std::is_nothrow_move_constructible_v<decltype(first)> && std::is_nothrow_move_assignable_v<decltype(first)>);
   Session second = std::move(first);
   for (int step = 1; step < 4; ++step) second.accumulate(x, y);
   const auto state = trained(1, samples);
