@@ -20,7 +20,7 @@ class LoneUpdate {
         update_(*ElementwiseUpdate<>::of<Rule>(Device::cpu(), trace_update(Rule{}, count), count)),
         count_(count) {
     gradual::detail::UpdateNumbers<float> numbers(Rule{}, update_.scalars());
-    std::ranges::copy(numbers.in_step(0, 1, 1, Evaluation::second), std::back_inserter(numbers_));
+    std::ranges::copy(numbers.in_step({}), std::back_inserter(numbers_));
     for (int a = 0; a < arrays; ++a) place_[a] = reinterpret_cast<float*>(memory_.data() + a * aligned(count * 4));
     for (std::size_t i = 0; i < gradient().size(); ++i) gradient()[i] = 0.5f + static_cast<float>(i % 7);
   }

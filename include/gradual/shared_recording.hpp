@@ -33,8 +33,8 @@ static_assert(EveryOp::size == GRADUAL_EACH_OP(GRADUAL_ONE_MORE), "each op stand
 
 GRADUAL_SHARED_RECORDER Var detail::record_map<>(const OpInfo&, Var*, int);
 GRADUAL_SHARED_RECORDER Var detail::reduce_axes<>(const OpInfo&, Var, const int*, int, bool, DType);
-GRADUAL_SHARED_RECORDER Var Tape::record<>(const OpInfo&, std::initializer_list<Var>, const Shape&, DType, const Attributes&);
-GRADUAL_SHARED_RECORDER Message Tape::in_layer<>(std::initializer_list<Var>) const;
+GRADUAL_SHARED_RECORDER Var Tape::record<>(const OpInfo&, const Var*, int, const Shape&, DType, const Attributes&);
+GRADUAL_SHARED_RECORDER Message Tape::in_layer<>(const Var*, int) const;
 GRADUAL_SHARED_RECORDER Var reshape<>(Var, const Shape&);
 GRADUAL_SHARED_RECORDER Var matmul<>(Var, Var, bool, bool);
 GRADUAL_SHARED_RECORDER void backward<>(Var, Var, BackwardSpace&);

@@ -120,7 +120,7 @@ std::vector<std::vector<float>> two_updates(const Rule& rule) {
   EagerUpdate<Rule> update(Device::cpu(), rule, std::span(&all, 1));
   std::vector<float*> places;
   for (auto& array : arrays) places.push_back(array.data());
-  for (int step = 0; step < 2; ++step) update.run(Cpu::Queue(1), places.data(), 1, step, Evaluation::second);
+  for (int step = 0; step < 2; ++step) update.run(Cpu::Queue(1), places.data(), {.steps = step});
   arrays.erase(arrays.begin() + 1);
   return arrays;
 }

@@ -37,7 +37,6 @@ template <class = void>  // so that gradual::kernels can have the code
 [[gnu::noinline]] constexpr Var record_map(const OpInfo& op, Var* operands, int count) {
   if (!given(op.name, operands, count)) return {};
   Tape& tape = *operands[0].tape;
-  const auto in_layer = [&] { return tape.in_layer({operands[0], operands[count / 2], operands[count - 1]}); };
   Shape shape = operands[0].shape();
   bool one_shape = true;
   for (int i = 1; i < count; ++i)
@@ -45,25 +44,24 @@ template <class = void>  // so that gradual::kernels can have the code
       one_shape = false;
       Message error;
       shape = broadcast_shape(shape, other, error);
-      if (!error.empty()) return tape.fail(Message() << op.name << ": " << error.view() << in_layer().view());
+      if (!error.empty())
+        return tape.fail(Message() << op.name << ": " << error.view() << tape.in_layer(operands, count).view());
     }
   if (count > 1) meet_in_float(operands[count - 2], operands[count - 1]);
   for (int i = 0; i < count && !one_shape; ++i) operands[i] = broadcast(operands[i], shape);
   DType dtype = operands[count - 1].dtype();
   for (int i = op.id == where_id ? 1 : 0; i < count; ++i)  // a condition's type is its own
     if (operands[i].dtype() != dtype)
-      return refuse_types(tape, op.name, operands[i].dtype(), dtype, in_layer());
+      return refuse_types(tape, op.name, operands[i].dtype(), dtype, tape.in_layer(operands, count));
   const bool compares = dtype == DType::i32 && count > 1;
   if (dtype == DType::i32) {
-    if (!op.takes_integers) return refuse_integers(tape, op.name, in_layer());
+    if (!op.takes_integers) return refuse_integers(op.name, operands, count);
     dtype = DType::f32;
   } else if (!(dtype == DType::f64 ? op.takes_doubles : op.takes_floats)) {
     return refuse_type_of_op(op, operands[count - 1]);
   }
-  if (count == 1) return tape.record(op, {operands[0]}, shape, dtype);
-  if (compares) return convert(tape.record(op, {operands[0], operands[1]}, shape, dtype), tape.real);
-  if (count == 2) return tape.record(op, {operands[0], operands[1]}, shape, dtype);
-  return tape.record(op, {operands[0], operands[1], operands[2]}, shape, dtype);
+  const Var made = tape.record(op, operands, count, shape, dtype);
+  return compares ? convert(made, tape.real) : made;
 }
 template <class Op, std::size_t... K>
 constexpr bool applies(std::index_sequence<K...>) {

@@ -12,7 +12,7 @@ constexpr std::int64_t own_flops_of(const Node* nodes, int id) {
   const Shape& a = nodes[node.in[0] < 0 ? 0 : node.in[0]].shape;
   switch (node.op->kind) {
     case Kind::contract:
-      return 2 * node.shape.unit() * a.extent[a.rank - (node.attributes.integer[0] & 1 ? 2 : 1)];
+      return 2 * node.shape.unit() * product_of(node, a).k;
     case Kind::batch_contract:
       return 2 * a.unit() * node.shape.extent[node.shape.rank - 1];
     case Kind::convolve:

@@ -38,12 +38,12 @@ struct Group {
 template <int N>
 struct Schedule {
   int group_count = 0;
-  Group groups[N > 0 ? N : 1]{};
-  int members[N > 0 ? N : 1]{};
-  int group_of[N > 0 ? N : 1]{};  ///< −1: inputs, and nodes that are recomputed wherever they are used
-  int storage[N > 0 ? N : 1]{};   ///< the node whose memory holds this one (reshapes share), or −1: never stored
-  int join[N > 0 ? N : 1]{};      ///< for a part of a join, that join, which may be the node itself; else −1
-  Phase phase[N > 0 ? N : 1]{};
+  AtLeastOne<Group, N> groups{};
+  AtLeastOne<int, N> members{};
+  AtLeastOne<int, N> group_of{};  ///< −1: inputs, and nodes that are recomputed wherever they are used
+  AtLeastOne<int, N> storage{};   ///< the node whose memory holds this one (reshapes share), or −1: never stored
+  AtLeastOne<int, N> join{};      ///< for a part of a join, that join, which may be the node itself; else −1
+  AtLeastOne<Phase, N> phase{};
 
   constexpr bool is_inside_join(int i) const { return join[i] >= 0 && join[i] != i; }
 };
@@ -125,7 +125,7 @@ class Fuser {
 
   constexpr void find_phases() {
     const bool learns = first_adjoint_ < N;
-    bool varies[N > 0 ? N : 1]{}, of_sum[N > 0 ? N : 1]{}, drawn[N > 0 ? N : 1]{};
+    AtLeastOne<bool, N> varies{}, of_sum{}, drawn{};
     for (int i = 0; i < N; ++i) {
       const Node& node = nodes_[i];
       varies[i] = node.shape.batched();
@@ -155,7 +155,7 @@ class Fuser {
   /// and phase. Computed earlier, they would take memory next to that value, as a derivative would next to its activation.
   template <Counts C>
   constexpr void find_waiting(const Graph<C>& graph) {
-    int readers[N > 0 ? N : 1]{}, reader[N > 0 ? N : 1]{}, made_of[N > 0 ? N : 1]{};
+    AtLeastOne<int, N> readers{}, reader{}, made_of{};
     for (int i = 0; i < N; ++i)
       for (int k = 0; k < nodes_[i].op->arity; ++k) {
         const int in = nodes_[i].in[k];
@@ -318,9 +318,9 @@ class Fuser {
 
   const Node* nodes_;
   int first_adjoint_;
-  bool forced_[N > 0 ? N : 1]{}, scalar_[N > 0 ? N : 1]{}, waits_[N > 0 ? N : 1]{};
-  int join_ready_[N > 0 ? N : 1]{};  ///< of parts of joins: the first group in which all their operands can be read
-  int together_[N > 0 ? N : 1]{};    ///< how many nodes are placed at once: this one and those that wait for it
+  AtLeastOne<bool, N> forced_{}, scalar_{}, waits_{};
+  AtLeastOne<int, N> join_ready_{};  ///< of parts of joins: the first group in which all their operands can be read
+  AtLeastOne<int, N> together_{};    ///< how many nodes are placed at once: this one and those that wait for it
   Schedule<N> result_{};
 };
 

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include <gradual/autodiff/tape.hpp>
+#include <gradual/core/at_least_one.hpp>
 
 namespace gradual {
 
@@ -23,11 +24,11 @@ constexpr Counts count(const Tape& tape) {
 template <Counts C>
 struct Graph {
   static constexpr Counts counts = C;
-  Node nodes[C.nodes > 0 ? C.nodes : 1]{};
-  ParameterInfo parameters[C.parameters > 0 ? C.parameters : 1]{};
-  InputInfo inputs[C.inputs > 0 ? C.inputs : 1]{};
-  Root roots[C.roots > 0 ? C.roots : 1]{};
-  LabelRange label_ranges[C.label_ranges > 0 ? C.label_ranges : 1]{};
+  AtLeastOne<Node, C.nodes> nodes{};
+  AtLeastOne<ParameterInfo, C.parameters> parameters{};
+  AtLeastOne<InputInfo, C.inputs> inputs{};
+  AtLeastOne<Root, C.roots> roots{};
+  AtLeastOne<LabelRange, C.label_ranges> label_ranges{};
   int first_adjoint = 0;
 };
 

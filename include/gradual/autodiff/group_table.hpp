@@ -25,7 +25,7 @@ class GroupTable {
   constexpr void fill_chunk(std::integer_sequence<int, I...>) {
     ((entry_[First + I] = Make<First + I>::value), ...);
   }
-  Entry entry_[count > 0 ? count : 1]{};
+  AtLeastOne<Entry, count> entry_{};
 };
 
 /// Returns the first kernel group of a phase; groups are sorted by phase.

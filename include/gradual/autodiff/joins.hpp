@@ -26,7 +26,7 @@ class JoinFinder {
  public:
   /// `has_memory`: which nodes are stored whole, whatever reads them.
   constexpr JoinFinder(const Node* nodes, const bool* has_memory) : nodes_(nodes), has_memory_(has_memory) {
-    int readers[N > 0 ? N : 1]{};
+    AtLeastOne<int, N> readers{};
     for (int i = 0; i < N; ++i)
       for (int k = 0; k < nodes[i].op->arity; ++k) ++readers[nodes[i].in[k]];
     for (int i = 0; i < N; ++i) {
@@ -74,7 +74,7 @@ class JoinFinder {
 
   const Node* nodes_;
   const bool* has_memory_;
-  Span spans_[N > 0 ? N : 1]{};
+  AtLeastOne<Span, N> spans_{};
 };
 
 }  // namespace detail

@@ -9,9 +9,9 @@ namespace gradual {
 /// maxima of affine functions of the batch, and bytes are monotone in it.
 template <int N>
 struct Layout {
-  int below[N > 0 ? N : 1]{};  ///< the neighbour below when it is born, or −1
-  int above[N > 0 ? N : 1]{};  ///< the neighbour above when it is born, or −1
-  int order[N > 0 ? N : 1]{};  ///< lifetimes by rising offset at the reference batch
+  AtLeastOne<int, N> below{};  ///< the neighbour below when it is born, or −1
+  AtLeastOne<int, N> above{};  ///< the neighbour above when it is born, or −1
+  AtLeastOne<int, N> order{};  ///< lifetimes by rising offset at the reference batch
 };
 
 namespace detail {
@@ -63,7 +63,7 @@ class LayoutFinder {
     for (int i = 0; i < count_; ++i) bytes_[i] = lifetimes_[i].bytes(batch), by_end_[i] = i;
     const std::int64_t bound = all.lower_bound(batch);
     const auto done = [&] { return least_ <= bound || pairs_ > most_pairs; };
-    int sequence[N > 0 ? N : 1]{};
+    AtLeastOne<int, N> sequence{};
     for (int i = 0; i < count_; ++i) sequence[i] = i;
     sort(by_end_, [this](int a, int b) { return lifetimes_[a].end <= lifetimes_[b].end; });
     attempt_by_birth(sequence);
@@ -116,7 +116,8 @@ class LayoutFinder {
 
   /// Does the same as `attempt` in order of birth, in which the others need not be checked one by one for being alive.
   constexpr void attempt_by_birth(const int* sequence) {
-    std::int64_t offset[N > 0 ? N : 1]{}, total = 0;
+    AtLeastOne<std::int64_t, N> offset{};
+    std::int64_t total = 0;
     Gaps<N> gaps;
     for (int id = 0, dead = 0; id < count_; ++id) {
       bury_before(id, dead, [&](int other) { gaps.give_back(offset[other], bytes_[other]); });
@@ -128,8 +129,9 @@ class LayoutFinder {
 
   /// Places each lifetime by first fit among those placed before that are alive at the same time.
   constexpr void attempt(const int* sequence) {
-    std::int64_t offset[N > 0 ? N : 1]{}, total = 0;
-    int placed[N > 0 ? N : 1]{};  // by rising offset
+    AtLeastOne<std::int64_t, N> offset{};
+    std::int64_t total = 0;
+    AtLeastOne<int, N> placed{};  // by rising offset
     for (int s = 0; s < count_; ++s) {
       const int id = sequence[s];
       const Lifetime& life = lifetimes_[id];
@@ -163,7 +165,7 @@ class LayoutFinder {
     int* const order = result_.order;
     for (int i = 0; i < count_; ++i) order[i] = i;
     sort(order, [this](int a, int b) { return offset_[a] <= offset_[b]; });
-    int place[N > 0 ? N : 1]{};
+    AtLeastOne<int, N> place{};
     for (int k = 0; k < count_; ++k) place[order[k]] = k;
     std::uint64_t alive[words]{};  // a bit for each place in the order
     for (int id = 0, dead = 0; id < count_; ++id) {
@@ -195,7 +197,7 @@ class LayoutFinder {
   /// Sorts indices of lifetimes by merging; stable.
   template <class NotAfter>
   constexpr void sort(int* index, NotAfter not_after) const {
-    int merged[N > 0 ? N : 1]{};
+    AtLeastOne<int, N> merged{};
     for (int width = 1; width < count_; width *= 2) {
       for (int left = 0; left < count_; left += 2 * width) {
         const int middle = left + width < count_ ? left + width : count_;
@@ -209,11 +211,11 @@ class LayoutFinder {
 
   const Lifetime* lifetimes_;
   int count_;
-  std::int64_t bytes_[N > 0 ? N : 1]{};
+  AtLeastOne<std::int64_t, N> bytes_{};
   std::int64_t least_ = -1;
   int highest_ = 0, pairs_ = 0;
-  std::int64_t offset_[N > 0 ? N : 1]{};  ///< of the best placement
-  int best_[N > 0 ? N : 1]{}, by_end_[N > 0 ? N : 1]{};
+  AtLeastOne<std::int64_t, N> offset_{};  ///< of the best placement
+  AtLeastOne<int, N> best_{}, by_end_{};
   Layout<N> result_{};
 };
 

@@ -17,8 +17,8 @@ struct Lifetime {
 template <int N>
 struct Lifetimes {
   int count = 0;
-  Lifetime lifetimes[N > 0 ? N : 1]{};
-  int lifetime_of[N > 0 ? N : 1]{};  ///< by node; −1: not in this block
+  AtLeastOne<Lifetime, N> lifetimes{};
+  AtLeastOne<int, N> lifetime_of{};  ///< by node; −1: not in this block
 
   /// Returns a lower bound on the bytes of any plan: the largest sum of bytes alive at once.
   constexpr std::int64_t lower_bound(std::int64_t batch) const {
@@ -152,8 +152,8 @@ class LifetimeFinder {
   const Node* nodes_;
   const Schedule<N>& schedule_;
   Lifetimes<N> result_{};
-  bool given_[N > 0 ? N : 1]{};
-  int last_use_[N > 0 ? N : 1]{};
+  AtLeastOne<bool, N> given_{};
+  AtLeastOne<int, N> last_use_{};
 };
 
 }  // namespace detail

@@ -3,6 +3,7 @@
 
 #include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/fuse.hpp>
+#include <gradual/autodiff/view_stride.hpp>
 
 namespace gradual {
 
@@ -164,17 +165,14 @@ namespace detail {
 
 /// Writes to `slot` how a view lies in the memory of its source, over the axes of its own shape without those of extent 1.
 constexpr void lay_view(const Node& view, const Shape& source, Slot& slot) {
-  std::int64_t contiguous[max_rank]{}, step = 1;
-  for (int i = source.rank - 1; i >= 0; --i) {
-    contiguous[i] = step;
-    step *= source.extent[i];
-  }
+  std::int64_t row_major[max_rank]{};
+  lay_row_major(source, 1, row_major);
   const bool slice = view.op->kind == Kind::slice, pad = view.op->kind == Kind::pad;
   const std::int64_t place = view.attributes.integer[1];
   int next = 0;
   for (int i = 0; i < view.shape.rank; ++i) {
     const bool cut = (slice || pad) && i == view.attributes.integer[0];
-    if (cut) slot.offset = (slice ? place : -place) * contiguous[i];
+    if (cut) slot.offset = (slice ? place : -place) * row_major[i];
     if (view.shape.extent[i] == 1 && i != view.shape.batch_axis) continue;
     if (cut && pad) {
       slot.axis = next;
@@ -182,18 +180,7 @@ constexpr void lay_view(const Node& view, const Shape& source, Slot& slot) {
       slot.last = place + source.extent[i];
       slot.number = view.attributes.number;
     }
-    std::int64_t stride = 0;
-    if (view.op->kind == Kind::transpose) {
-      stride = contiguous[Transpose::source_axis(view.attributes, i)];
-    } else if (slice || pad) {
-      stride = contiguous[i];
-    } else if (view.op->kind == Kind::iota) {
-      stride = i == view.attributes.integer[0] ? 1 : 0;
-    } else {
-      int at = i - (view.shape.rank - source.rank);
-      if (at >= 0 && (source.extent[at] != 1 || at == source.batch_axis)) stride = contiguous[at];
-    }
-    slot.stride[next++] = stride;
+    slot.stride[next++] = view_stride(view, source, row_major, i);
   }
 }
 

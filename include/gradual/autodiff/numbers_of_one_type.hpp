@@ -23,8 +23,10 @@ constexpr void meet_in_float(Var& a, Var& b) {
 }
 
 /// Makes the tape fail for integers where floats are required.
-[[gnu::cold]] constexpr Var refuse_integers(Tape& tape, const char* op, const Message& in_layer) {
-  return tape.fail<TypeError>(Message() << op << ": integer operands can only be compared, not computed with" << in_layer.view()
+[[gnu::cold]] constexpr Var refuse_integers(const char* op, const Var* operands, int count) {
+  Tape& tape = *operands->tape;
+  return tape.fail<TypeError>(Message() << op << ": integer operands can only be compared, not computed with"
+                                        << tape.in_layer(operands, count).view()
                                         << ": convert them to float first; compute indices in the data");
 }
 

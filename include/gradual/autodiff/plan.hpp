@@ -56,7 +56,7 @@ struct TransientPlan : Lifetimes<N> {
   /// As `PlanTables::offsets`.
   constexpr std::int64_t offsets(std::int64_t batch, std::int64_t* offset) const { return tables().offsets(batch, offset); }
   constexpr std::int64_t bytes(std::int64_t batch) const {
-    std::int64_t offset[N > 0 ? N : 1]{};
+    AtLeastOne<std::int64_t, N> offset{};
     return offsets(batch, offset);
   }
 };

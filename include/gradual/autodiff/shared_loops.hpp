@@ -88,8 +88,8 @@ inline constexpr GroupTable<P, LoopForm, detail::MakeLoopForms<P>::template Make
 /// For every group: the group whose code it runs, and whether others run that code too.
 template <int Groups>
 struct LoopCodes {
-  int code[Groups > 0 ? Groups : 1]{};
-  bool shared[Groups > 0 ? Groups : 1]{};
+  AtLeastOne<int, Groups> code{};
+  AtLeastOne<bool, Groups> shared{};
 };
 
 /// The codes of program P. Where few groups would share code, each has its own, which knows its places: looking them up takes a
@@ -99,7 +99,8 @@ inline constexpr auto loop_codes = [] {
   constexpr int count = P::schedule.group_count, worth_sharing = 4;
   const auto& form = loop_forms<P>;
   LoopCodes<count> codes;
-  int first[count > 0 ? count : 1]{}, times[count > 0 ? count : 1]{}, known = 0, kind[count > 0 ? count : 1]{};
+  AtLeastOne<int, count> first{}, times{}, kind{};
+  int known = 0;
   for (int g = 0; g < count; ++g) {
     if (form[g].count == 0) continue;
     int& k = kind[g];

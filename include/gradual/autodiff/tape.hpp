@@ -165,27 +165,32 @@ class Tape {
 
   // Recording happens in the compiler; out of line, what a program keeps of it costs no seconds of optimisation.
   template <class = void>  // so that gradual::kernels can have the code
-  [[gnu::noinline]] constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands,
-                                         const Shape& shape, DType dtype, const Attributes& attributes = {}) {
+  [[gnu::noinline]] constexpr Var record(const OpInfo& op, const Var* operands, int count, const Shape& shape, DType dtype,
+                                         const Attributes& attributes = {}) {
     Node node;
     node.op = &op;
     node.shape = shape;
     node.dtype = dtype;
     node.attributes = attributes;
-    int count = 0;
     LayersOfOperands from;
-    for (const Var& v : operands) {
+    for (int i = 0; i < count; ++i) {
+      const Var& v = operands[i];
       if (!v.valid()) return fail<TapeError>(Message() << op.name << ": an operand is an empty Var");
       if (v.tape != this) return fail<TapeError>(Message() << op.name << ": operands belong to different tapes");
       from.see(v.node(), v.id);  // node() refuses values of a tape that was forgotten
-      node.in[count++] = v.id;
+      node.in[i] = v.id;
     }
     node.layer = layer_of(from);
     if (!shape.countable())
-      return fail(Message() << op.name << ": a value of shape " << shape << " is too large or has a negative extent", operands);
+      return fail(Message() << op.name << ": a value of shape " << shape << " is too large or has a negative extent"
+                            << in_layer(operands, count).view());
     nodes.push_back(node);
     if (executor != nullptr) executor->recorded(*this, size() - 1);
     return {this, size() - 1};
+  }
+  constexpr Var record(const OpInfo& op, std::initializer_list<Var> operands, const Shape& shape, DType dtype,
+                       const Attributes& attributes = {}) {
+    return record(op, operands.begin(), static_cast<int>(operands.size()), shape, dtype, attributes);
   }
 
   /// Drops everything recorded, but not the declared parameters; keeps the memory for the next recording.
@@ -221,23 +226,25 @@ class Tape {
   /// " (in layer 'hidden')" where an operand is a parameter, " (after layer 'hidden')" where one was computed by it, or nothing
   /// where no parameter has been seen yet.
   template <class = void>  // so that gradual::kernels can have the code
-  [[gnu::noinline]] constexpr Message in_layer(std::initializer_list<Var> operands) const {
+  [[gnu::noinline]] constexpr Message in_layer(const Var* operands, int count) const {
     LayersOfOperands from;
-    for (const Var& v : operands)
-      if (v.valid()) from.see((*this)[v.id], v.id);
+    bool within = layer >= 0;
+    for (int i = 0; i < count; ++i) {
+      if (!operands[i].valid()) continue;
+      const Node& node = (*this)[operands[i].id];
+      from.see(node, operands[i].id);
+      within |= node.op->kind == Kind::input && node.layer >= 0;
+    }
     const int place = layer_of(from);
     Message text;
     if (place < 0) return text;
-    const bool within = layer >= 0 || has_parameter(operands);
     return text << (within ? " (in layer '" : " (after layer '") << parameters[static_cast<std::size_t>(place)].layer() << "')";
+  }
+  constexpr Message in_layer(std::initializer_list<Var> operands) const {
+    return in_layer(operands.begin(), static_cast<int>(operands.size()));
   }
 
  private:
-  constexpr bool has_parameter(std::initializer_list<Var> operands) const {
-    for (const Var& v : operands)
-      if (v.valid() && (*this)[v.id].op->kind == Kind::input && (*this)[v.id].layer >= 0) return true;
-    return false;
-  }
   /// Layers of operands that are seen one by one: the first parameter's, and that of the most recently recorded operand.
   struct LayersOfOperands {
     int of_parameter = -1, of_latest = -1, latest = -1;

@@ -38,8 +38,8 @@ std::string difference_when_eager(const Tape& tape, std::int64_t batch, const st
   integers.reserve(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i)
     if (tape.inputs[i].dtype == DType::i32)
-      executor.bind_input(integers.emplace_back(samples[i].begin(), samples[i].end()).data());
-    else executor.bind_input(samples[i].data());
+      executor.bindings().bind_input(integers.emplace_back(samples[i].begin(), samples[i].end()).data());
+    else executor.bindings().bind_input(samples[i].data());
   for (int id = 0; id < tape.size(); ++id) executor.run(tape, id);
   return difference(tape, executor, reference);
 }

@@ -36,7 +36,7 @@ class BlockPieces {
  private:
   GRADUAL_HD constexpr BlockPiece from(std::int64_t at) const {
     const std::int64_t block = block_end(at, p_), stop = block < end_ ? block : end_;
-    return {at, stop, block_begin(at, p_) == at, stop == block || last_};
+    return {at, stop, !is_inside_block(at, p_), stop == block || last_};
   }
 
   std::int64_t begin_, end_, p_;

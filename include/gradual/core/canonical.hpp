@@ -48,6 +48,9 @@ GRADUAL_HD constexpr std::int64_t block_end(std::int64_t at, std::int64_t p) {
   return end < sample_end ? end : sample_end;
 }
 
+/// Whether a block has begun before position `at` and goes on there.
+GRADUAL_HD constexpr bool is_inside_block(std::int64_t at, std::int64_t p) { return block_begin(at, p) != at; }
+
 /// Returns the number, within the window, of the block that holds position `at`.
 GRADUAL_HD constexpr std::int64_t block_number(std::int64_t at, std::int64_t p) {
   if (p < canonical_block) return at / block_positions(p);

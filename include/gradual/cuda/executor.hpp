@@ -157,16 +157,12 @@ struct ContractionLaunch {
   using Product = Contraction<T, Strided<E>, Strided<E>, W, C>;
 
   static Product product(const E* x, const E* y) {
-    constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
-    static_assert(!(node.shape.batched() && rank == 2 && trans_a && a_shape.extent[1] != 1),
+    constexpr auto f = product_of(node, a_shape);
+    static_assert(!(node.shape.batched() && rank == 2 && f.trans_a && a_shape.extent[1] != 1),
                   "a transposed left operand whose columns are samples has no fixed strides");
-    constexpr std::int64_t m = node.shape.extent[rank - 2], n = node.shape.extent[rank - 1];
-    constexpr std::int64_t k = a_shape.extent[rank - (trans_a ? 2 : 1)];
-    Product p{{x, trans_a ? 1 : k, trans_a ? m : 1}, {y, trans_b ? k : 1, trans_b ? 1 : n}, nullptr, nullptr, m, n, k, 1, {}};
-    if (rank > 2) {
-      p.stack = node.shape.product(0, rank - 2);
-      p.a.matrix = m * k, p.b.matrix = k * n;
-    }
+    Product p{{x, f.trans_a ? 1 : f.k, f.trans_a ? f.m : 1, f.m * f.k},
+              {y, f.trans_b ? f.k : 1, f.trans_b ? 1 : f.n, f.k * f.n},
+              nullptr, nullptr, f.m, f.n, f.k, f.stack, {}};
     if (node.shape.batched()) p.over = rank > 2 ? Product::Over::stack : Product::Over::rows;
     return p;
   }

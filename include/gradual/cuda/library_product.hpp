@@ -32,11 +32,12 @@ constexpr GemmForm library_product(const Node* nodes, const Node& node, std::int
     form.transpose_b = true;
     return form;
   }
-  form.transpose_b = node.attributes.integer[0] & 1;
-  form.transpose_a = node.attributes.integer[0] & 2;
-  form.n = c.extent[c.rank - 2] * (c.rank > 2 ? 1 : samples);
-  form.k = a.extent[a.rank - (form.transpose_b ? 2 : 1)];
-  if (c.rank > 2) form.count = c.product(0, c.rank - 2) * samples;
+  const ProductForm p = product_of(node, a);
+  form.transpose_b = p.trans_a;
+  form.transpose_a = p.trans_b;
+  form.n = p.m * (c.rank > 2 ? 1 : samples);
+  form.k = p.k;
+  form.count = p.stack * (c.rank > 2 ? samples : 1);
   return form;
 }
 

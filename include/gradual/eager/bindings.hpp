@@ -21,12 +21,12 @@ class Bindings {
 
   /// Binds the next sample input, in order, to host memory, which must outlive the values, or to device memory that `owner`
   /// holds.
-  void bind_input(const void* data, Storage owner);
+  void bind_input(const void* data, Storage owner = {});
   /// Moves a sample input to another address on the device.
   void rebind_input(std::size_t which, const void* data);
   /// Binds parameters to device memory.
   void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets);
-  /// Binds the numbers behind scalars, by slot: all of one type.
+  /// Binds the numbers behind scalars, by slot: all of one type, in host memory like the weight.
   void bind_scalars(const void* scalars, DType dtype);
   /// Binds the weight of the window, the only scalar that backward reads.
   void bind_weight(const void* weight) { weight_ = weight; }

@@ -33,6 +33,7 @@ class Executor : public TapeExecutor {
 
   const Device& device() const { return device_; }
   std::int64_t batch() const { return batch_; }
+  std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
 
   /// Forgets all values; what is recorded next has `batch` samples. If `deferring`, sums over the batch wait for `add_to_sum`,
   /// and what depends on them for `run_deferred`; the rest is noted, for sweeps that know all uses of a value.
@@ -40,20 +41,13 @@ class Executor : public TapeExecutor {
 
   bool note(bool noting) override { return std::exchange(noting_, noting); }
   GRADUAL_ONCE void settle(const Tape& tape, int id) override;
+  /// Labels of a session's windows are checked with the other inputs; for others the host waits.
+  GRADUAL_ONCE void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override;
 
-  /// Binds the next sample input, in order: host memory, which must outlive the values, or device memory that `owner` holds.
-  void bind_input(const void* data, Storage owner = {}) { bindings_.bind_input(data, std::move(owner)); }
-  /// Moves an input to another address on the device.
-  void rebind_input(std::size_t which, const void* data) { bindings_.rebind_input(which, data); }
-  void bind_parameters(const void* values, DType dtype, const std::vector<std::int64_t>& offsets) {
-    bindings_.bind_parameters(values, dtype, offsets);
-  }
+  /// Returns what inputs are bound to. Unbound scalars have their value at step 0.
+  Bindings& bindings() { return bindings_; }
   /// Sets what random numbers depend on; without it masks are 1.
   void bind_random(const Randomness& random) { random_ = random; }
-  /// Sets the numbers behind scalars, by slot, in host memory like the weight; without them a scalar has its value at step 0.
-  void bind_scalars(const void* scalars, DType dtype) { bindings_.bind_scalars(scalars, dtype); }
-  /// Sets the weight of the window, the only scalar that backward reads.
-  void bind_weight(const void* weight) { bindings_.bind_weight(weight); }
 
   GRADUAL_ONCE void recorded(Tape& tape, int id) override;
 

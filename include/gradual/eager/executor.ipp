@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/eager/executor.hpp>
 
+#include <gradual/autodiff/label_text.hpp>
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/with_type.hpp>
 #include <gradual/eager/by_sample.hpp>
@@ -67,6 +68,15 @@ GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
     tape.nodes.pop_back();
     throw;
   }
+}
+
+GRADUAL_ONCE void Executor::check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) {
+  if (deferring_ && staged) return;
+  const auto* const label = static_cast<const std::int32_t*>(on_host(tape, id));
+  for (std::int64_t s = 0; s < elements(tape[id]); ++s)
+    if (!range.accepts(label[s]))
+      throw DataError(std::string(op) + ": " + gradual::detail::noun_of(range) + " " + std::to_string(label[s]) +
+                      " at position " + std::to_string(s) + " is outside the " + gradual::detail::all_of(range));
 }
 
 GRADUAL_ONCE const void* Executor::dense(const Tape& tape, int id) {

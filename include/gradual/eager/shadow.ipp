@@ -7,18 +7,18 @@ namespace gradual::eager {
 
 GRADUAL_ONCE void Shadow::reserve(const Device& device, std::int64_t bytes, std::int64_t begin, std::int64_t end,
                                   std::int64_t p, bool last) {
-  const auto inside = [p](std::int64_t position) { return p > 0 && block_begin(position, p) != position; };
+  const auto inside = [p](std::int64_t position) { return p > 0 && is_inside_block(position, p); };
   if (total_.empty()) total_ = device.allocate(bytes, Category::gradients);
   if (open_.empty() && (inside(begin) || (!last && inside(end)))) open_ = device.allocate(bytes, Category::gradients);
 }
 
 GRADUAL_ONCE bool Shadow::lacks_block_of(std::int64_t begin, std::int64_t p) const {
-  return open_end_ == 0 && block_begin(begin, p) != begin;
+  return open_end_ == 0 && is_inside_block(begin, p);
 }
 
 GRADUAL_ONCE void Shadow::extend(std::int64_t end, std::int64_t p, bool last) {
   fresh_ = false;
-  open_end_ = last || block_begin(end, p) == end ? 0 : block_end(end, p);
+  open_end_ = !last && is_inside_block(end, p) ? block_end(end, p) : 0;
 }
 
 GRADUAL_ONCE void Shadow::close() {

@@ -45,8 +45,8 @@ class EagerTape : public Tape {
                           .string());
     check_on_host(std::span(values).data());
     const T* const first = std::span(values).data() + first_ * sample.unit();
-    if constexpr (std::is_same_v<T, E>) executor_->bind_input(first);
-    else executor_->bind_input(kept(std::vector<E>(first, first + batch() * sample.unit())).data());
+    if constexpr (std::is_same_v<T, E>) executor_->bindings().bind_input(first);
+    else executor_->bindings().bind_input(kept(std::vector<E>(first, first + batch() * sample.unit())).data());
     return gradual::input(*this, all, dtype_of<E>);
   }
   /// Does the same with values that the tape keeps, such as a function's own: tape.input(std::move(values), {3}).

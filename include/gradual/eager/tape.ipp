@@ -16,12 +16,12 @@ GRADUAL_ONCE EagerTape::EagerTape(std::unique_ptr<eager::Executor> by, std::int6
   parameters = values->declared();
   declared = &values->declared();
   real = values->dtype();
-  executor_->bind_parameters(values->data(), values->dtype(), values->offsets());
+  executor_->bindings().bind_parameters(values->data(), values->dtype(), values->offsets());
 }
 
 GRADUAL_ONCE Var EagerTape::input(const Tensor& tensor) {
   check_device(tensor.device());
-  executor_->bind_input(tensor.storage().data(), tensor.storage());
+  executor_->bindings().bind_input(tensor.storage().data(), tensor.storage());
   return gradual::input(*this, tensor.shape(), tensor.dtype());
 }
 

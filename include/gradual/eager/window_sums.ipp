@@ -162,7 +162,7 @@ void WindowSums::finish(Recording& recording, std::span<Real> gradient, Real wei
     values.set_sum(id, recording.shadows[sum].total());
   });
   std::memcpy(recording.weight, &weight, sizeof(weight));
-  values.bind_weight(recording.weight);
+  values.bindings().bind_weight(recording.weight);
   values.run_deferred(tape);
   for (const Root& root : tape.roots) {
     if (root.role != Role::gradient) continue;

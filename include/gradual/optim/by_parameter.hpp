@@ -75,9 +75,7 @@ class Parts {
       case Kind::map: {
         Var in[3];
         for (int k = 0; k < node.op->arity; ++k) in[k] = of(operand(node, k), shape);
-        if (node.op->arity == 1) return tape_->record(*node.op, {in[0]}, shape, node.dtype, attributes);
-        if (node.op->arity == 2) return tape_->record(*node.op, {in[0], in[1]}, shape, node.dtype, attributes);
-        return tape_->record(*node.op, {in[0], in[1], in[2]}, shape, node.dtype, attributes);
+        return tape_->record(*node.op, in, node.op->arity, shape, node.dtype, attributes);
       }
       default:
         break;

@@ -71,7 +71,7 @@ concept HasRangesByName = std::is_same_v<typename Rule::Ranges, RangesByName>;
 template <class Rule, class F>
 [[gnu::cold]] void for_rates(const Rule& rule, const F& f) {
   if constexpr (HasRangesByName<Rule>) for_own_rates(rule, f);
-  if constexpr (requires { rule.inner; }) for_rates(rule.inner, f);
+  if constexpr (IsAdapter<Rule>) for_rates(rule.inner, f);
   if constexpr (requires { rule.others; }) for_rates(rule.others, f);
 }
 
@@ -81,7 +81,7 @@ template <class Rule>
   if constexpr (HasRangesByName<Rule> && requires { rule.dampening.at(0); rule.momentum.kind; })
     if (rule.momentum.kind == Scalar::Kind::constant && rule.momentum.at(0) == 0 && rule.dampening.at(0) != 0)
       throw OptionError("an optimizer's dampening needs a momentum");
-  if constexpr (requires { rule.inner; }) check_pairs(rule.inner);
+  if constexpr (IsAdapter<Rule>) check_pairs(rule.inner);
   if constexpr (requires { rule.others; }) check_pairs(rule.others);
 }
 }  // namespace detail

@@ -31,7 +31,7 @@ Ema(Inner, Number) -> Ema<Inner>;
 template <class Rule>
 inline constexpr int average_state = -1;
 template <class Rule>
-  requires requires(Rule r) { r.inner; }
+  requires detail::IsAdapter<Rule>
 inline constexpr int average_state<Rule> = average_state<decltype(Rule::inner)>;
 template <class Inner>
 inline constexpr int average_state<Ema<Inner>> = detail::state_size<StateOf<Inner>>();

@@ -9,7 +9,7 @@ namespace detail {
 /// Returns the number of states of a rule's `inner`, which precede the rule's own.
 template <class Rule>
 constexpr int inner_states() {
-  if constexpr (requires(const Rule& rule) { rule.inner; }) return state_size<StateOf<decltype(Rule::inner)>>();
+  if constexpr (IsAdapter<Rule>) return state_size<StateOf<decltype(Rule::inner)>>();
   else return 0;
 }
 
@@ -28,7 +28,7 @@ template <class Rule>
 constexpr std::uint64_t following_states() {
   constexpr int first = detail::inner_states<Rule>();
   std::uint64_t following = 0;
-  if constexpr (requires(const Rule& rule) { rule.inner; }) following = following_states<decltype(Rule::inner)>();
+  if constexpr (detail::IsAdapter<Rule>) following = following_states<decltype(Rule::inner)>();
   for (int s = first; s < detail::state_size<StateOf<Rule>>(); ++s)
     following |= std::uint64_t{detail::follows_parameters<Rule>(s - first)} << s;
   return following;

@@ -46,7 +46,7 @@ inline double value_of_scalar(const Scalar& scalar, std::int64_t step, double lo
 template <class Rule>
 inline constexpr int loss_scales = 0;
 template <class Rule>
-  requires requires(Rule r) { r.inner; }
+  requires detail::IsAdapter<Rule>
 inline constexpr int loss_scales<Rule> = loss_scales<decltype(Rule::inner)>;
 template <class Inner>
 inline constexpr int loss_scales<LossScale<Inner>> = loss_scales<Inner> + 1;

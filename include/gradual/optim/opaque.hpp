@@ -54,7 +54,7 @@ namespace detail {
 template <class Rule>
 inline constexpr bool holds_opaque = OpaqueOptimizer<Rule>;
 template <class Rule>
-  requires(!OpaqueOptimizer<Rule> && requires(const Rule& rule) { rule.inner; })
+  requires(!OpaqueOptimizer<Rule> && IsAdapter<Rule>)
 inline constexpr bool holds_opaque<Rule> = holds_opaque<decltype(Rule::inner)>;
 
 /// The rule that is traced for an optimizer or an adapter, and the opaque optimizer inside it, if any.

@@ -28,8 +28,8 @@ struct ParameterNames {
 /// declares `constexpr float initial(std::string_view name) const` for its last state.
 template <class Rule>
 constexpr float initial_state(const Rule& rule, int index, std::string_view name) {
-  if constexpr (requires { rule.inner; })
-    if (index < detail::state_size<StateOf<decltype(rule.inner)>>()) return initial_state(rule.inner, index, name);
+  if constexpr (detail::IsAdapter<Rule>)
+    if (index < detail::inner_states<Rule>()) return initial_state(rule.inner, index, name);
   if constexpr (requires { rule.initial(name); })
     if (index == detail::state_size<StateOf<Rule>>() - 1) return rule.initial(name);
   return 0;
@@ -39,7 +39,7 @@ constexpr float initial_state(const Rule& rule, int index, std::string_view name
 template <class Rule>
 constexpr std::uint64_t chosen_states() {
   std::uint64_t chosen = 0;
-  if constexpr (requires(const Rule& rule) { rule.inner; }) chosen = chosen_states<decltype(Rule::inner)>();
+  if constexpr (detail::IsAdapter<Rule>) chosen = chosen_states<decltype(Rule::inner)>();
   if constexpr (requires(const Rule& rule) { rule.only; })
     chosen |= std::uint64_t{1} << (detail::state_size<StateOf<Rule>>() - 1);
   return chosen;
@@ -54,7 +54,7 @@ void check_names(const Rule& rule, std::span<const ParameterInfo> parameters) {
     for (const std::string_view pattern : rule.only.pattern)
       if (!pattern.empty()) detail::check_pattern("an optimizer: ", pattern, parameters);
   }
-  if constexpr (requires { rule.inner; }) check_names(rule.inner, parameters);
+  if constexpr (detail::IsAdapter<Rule>) check_names(rule.inner, parameters);
 }
 
 }  // namespace gradual

@@ -106,6 +106,10 @@ constexpr void list_state(const S& state, Var* out) {
   for_each_var(state, give);
 }
 
+/// Whether a rule is an adapter: around another one, its member `inner`.
+template <class Rule>
+concept IsAdapter = requires(const Rule& rule) { rule.inner; };
+
 template <class Rule>
 struct DeclaredState {
   using type = NoState;

@@ -25,7 +25,7 @@ namespace detail {
 /// start from values other than 0, or that follow the parameters.
 template <class Rule>
 constexpr bool is_lone_rule() {
-  return !requires(const Rule& rule) { rule.inner; } && !requires(Shape shape) { Rule::state_shape(0, shape); } &&
+  return !IsAdapter<Rule> && !requires(Shape shape) { Rule::state_shape(0, shape); } &&
          !requires(const Rule& rule) { rule.initial({}); } && following_states<Rule>() == 0;
 }
 
@@ -42,7 +42,7 @@ inline constexpr int rule_count = (0 + ... + (Updates<Args> || Updates<Args, Var
 template <class Rule>
 inline constexpr bool hides_inner = false;
 template <template <class...> class Adapter, class... Args>
-  requires(!requires(const Adapter<Args...>& rule) { rule.inner; })
+  requires(!IsAdapter<Adapter<Args...>>)
 inline constexpr bool hides_inner<Adapter<Args...>> = rule_count<Args...> > 0;
 
 template <class Rule>
@@ -96,7 +96,7 @@ inline constexpr bool evaluates_twice = requires { requires Rule::evaluations ==
 namespace detail {
 template <class Rule>
 constexpr bool evaluates_twice_inside() {
-  if constexpr (requires(const Rule& rule) { rule.inner; })
+  if constexpr (IsAdapter<Rule>)
     return evaluates_twice<decltype(Rule::inner)> || evaluates_twice_inside<decltype(Rule::inner)>();
   else return false;
 }
@@ -112,9 +112,9 @@ constexpr Var weight_of_window(Var like) {
 /// declares `static constexpr Shape state_shape(int index, const Shape& parameter)`. An adapter counts its own states from 0.
 template <class Rule>
 constexpr Shape state_shape(int index, const Shape& parameter) {
-  if constexpr (requires(const Rule& rule) { rule.inner; }) {
+  if constexpr (detail::IsAdapter<Rule>) {
     using Inner = decltype(Rule::inner);
-    constexpr int of_inner = detail::state_size<StateOf<Inner>>();
+    constexpr int of_inner = detail::inner_states<Rule>();
     static_assert(of_inner == 0 || std::is_same_v<StateOf<Rule>, StateOf<Inner>> ||
                       detail::begins_with<StateOf<Rule>, StateOf<Inner>>(),
                   "an adapter's State begins with StateOf<Inner>, that of its member `inner`");

@@ -31,6 +31,10 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   decltype(auto) visit(F f) {
     return std::visit(f, trainer_);
   }
+  template <class F>
+  decltype(auto) visit(F f) const {
+    return std::visit(f, trainer_);
+  }
 
   // As those of the trainer of one net.
   History fit(const Data& data, const Options& options = {}) {
@@ -56,13 +60,13 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
     return visit([&](auto& trainer) { return trainer.predict(inputs...); });
   }
   void save(const std::string& path, Checkpoint file = {}, DType type = dtype_of<typename First::Real>) const {
-    std::visit([&](const auto& trainer) { trainer.save(path, std::move(file), type); }, trainer_);
+    visit([&](auto& trainer) { trainer.save(path, std::move(file), type); });
   }
   void load(const std::string& path, std::string_view pattern = every_name) {
     visit([&](auto& trainer) { trainer.load(path, pattern); });
   }
   void save_state(const std::string& path, const Checkpoint& file = {}) const {
-    std::visit([&](const auto& trainer) { trainer.save_state(path, file); }, trainer_);
+    visit([&](auto& trainer) { trainer.save_state(path, file); });
   }
   void load_state(const std::string& path) {
     visit([&](auto& trainer) { trainer.load_state(path); });
@@ -74,21 +78,19 @@ class Trainer<OneOf<First, Rest...>, Optimizer> {
   static int metric(std::string_view name) { return First::metric_names.at(name); }
   static std::span<const Name> metric_names() { return First::metric_names.all(); }
   int epoch() const {
-    return std::visit([](const auto& trainer) { return trainer.epoch(); }, trainer_);
+    return visit([](auto& trainer) { return trainer.epoch(); });
   }
   const MemoryTable& memory() const {
-    return std::visit([](const auto& trainer) -> const MemoryTable& { return trainer.memory(); }, trainer_);
+    return visit([](auto& trainer) -> const MemoryTable& { return trainer.memory(); });
   }
   auto parameters() const {
-    return std::visit(
-        [](const auto& trainer) {
-          const auto parameters = trainer.parameters();
-          if constexpr (First::Backend::shares_host_memory)
-            return ParametersView<First>(parameters.values().data());
-          else
-            return ParametersCopy<First>(parameters.values());
-        },
-        trainer_);
+    return visit([](auto& trainer) {
+      const auto parameters = trainer.parameters();
+      if constexpr (First::Backend::shares_host_memory)
+        return ParametersView<First>(parameters.values().data());
+      else
+        return ParametersCopy<First>(parameters.values());
+    });
   }
 
  private:

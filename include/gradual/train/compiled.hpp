@@ -59,7 +59,7 @@ struct ParametersOf {
   }
   static constexpr int count = static_cast<int>(list().size());
   struct Table {
-    ParameterInfo of[count > 0 ? count : 1];
+    AtLeastOne<ParameterInfo, count> of;
   };
   static constexpr Table table = [] {
     Table made{};

@@ -85,12 +85,12 @@ class EagerArrays {
   }
 
   /// Runs the rule, once, as `EagerUpdate`. Errors: MemoryError; nothing but the gradients is changed then.
-  void update(double weight, std::int64_t steps, Evaluation evaluation, double loss_scale, std::uint64_t seed) {
+  void update(const UpdateStep& step, std::uint64_t seed) {
     Real* arrays[states + 2];
     for (int a = 0; a < states + 2; ++a) arrays[a] = array(a);
     on_queue([&](const auto& queue) {
       constexpr std::uint64_t following = following_states<Rule>();
-      const auto run = [&] { update_.run(queue_, arrays, weight, steps, evaluation, loss_scale, seed, &frozen_); };
+      const auto run = [&] { update_.run(queue_, arrays, step, seed, &frozen_); };
       if (!passes_over_) return frozen_.leave_out(queue, states + 2, following, bytes_of_part(), aside_.data(), run);
       run();
       frozen_.follow(queue, states + 2, following, bytes_of_part());

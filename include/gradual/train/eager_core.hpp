@@ -137,7 +137,7 @@ class EagerCore {
     const bool moves = finite && window.learns;
     if (moves) {
       progress_.noise().finish(*this, noise, weight, scaler_.scale());
-      arrays_.update(divisor(options_, weight), progress_.steps(), window.evaluation, scaler_.scale(), options_.seed);
+      arrays_.update({progress_.steps(), divisor(options_, weight), scaler_.scale(), window.evaluation}, options_.seed);
       if constexpr (Opaque::exists)
         opaque_.step([&](auto... copied) { device().read(copied...); }, [&](auto... copied) { device().copy(copied...); });
     }
@@ -160,7 +160,7 @@ class EagerCore {
   /// Moves back to the parameters, where the window was to be evaluated again.
   void go_back() {
     if (!progress_.again()) return;
-    arrays_.update(1, progress_.steps(), Evaluation::back, 1, options_.seed);
+    arrays_.update({.steps = progress_.steps(), .evaluation = Evaluation::back}, options_.seed);
     progress_.go_back();
   }
 

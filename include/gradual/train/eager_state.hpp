@@ -47,11 +47,7 @@ class EagerState {
 
   static void write(Core& core, const Checkpoint& file) {
     core.arrays_.parameters().require_values();
-    const StateKind ours = kind(core);
-    check_notes(file, ours);
-    const StateCounters c = counters_in(file, ours, nullptr);
-    check_program(file, c.window.position, program);
-    check_place(core.progress_.ends(), c.window);
+    const StateCounters c = counters_in(file, kind(core), program, core.progress_.ends(), nullptr);
     const std::vector<StatePiece> places = pieces(core);
     for (const StatePiece& piece : places) check_tensor(file, piece.name, piece.shape, piece.dtype);
     std::vector<eager::BegunSums> begun;

@@ -25,15 +25,14 @@ class EagerUpdate {
     if (by_element_) by_element_->pass_over(frozen);
     return by_element_.has_value();
   }
-  /// Runs one update, after `steps` others, or the one for an `evaluation`: arrays[0] holds the parameters, arrays[1] the
-  /// window's summed gradient with this weight and loss scale, the others the state. `seed`: that of the rule's draws.
-  /// `frozen`: that of `passes_over`, if it was called. Errors: MemoryError, or OptionError for a number that is not finite,
-  /// before anything is changed.
-  void run(const Cpu::Queue& queue, Real* const* arrays, double weight, std::int64_t steps, Evaluation evaluation,
-           double loss_scale = 1, std::uint64_t seed = 0, const Frozen* frozen = nullptr) {
-    numbers_.in_step(steps, weight, loss_scale, evaluation);
+  /// Runs one update: arrays[0] holds the parameters, arrays[1] the window's summed gradient, the others the state. `seed`:
+  /// that of the rule's draws. `frozen`: that of `passes_over`, if it was called. Errors: MemoryError, or OptionError for a
+  /// number that is not finite, before anything is changed.
+  void run(const Cpu::Queue& queue, Real* const* arrays, const detail::UpdateStep& step, std::uint64_t seed = 0,
+           const Frozen* frozen = nullptr) {
+    numbers_.in_step(step);
     if (by_element_) return by_element_->run(queue, numbers_.values(), arrays, frozen);
-    by_ops_->run(arrays, {.on = true, .seed = seed, .step = static_cast<std::uint64_t>(steps)});
+    by_ops_->run(arrays, {.on = true, .seed = seed, .step = static_cast<std::uint64_t>(step.steps)});
   }
 
  private:

@@ -7,16 +7,15 @@
 #include <gradual/core/config.hpp>
 #include <gradual/optim/scalars_of.hpp>
 #include <gradual/optim/trace_update.hpp>
-#include <gradual/optim/update_by_element.hpp>
 
 namespace gradual::detail {
 
 GRADUAL_ONCE std::vector<Scalar> scalars_of_any_rule(const SessionTables& tables, const AnyRule& rule, DType sums, DType real) {
-  Tape recorded = trace_any_update(rule, tables.parameters, sums, real);
-  if (tables.updates_by_element) recorded = with_elements_as_samples(std::move(recorded));
-  std::vector<Scalar> scalars = scalars_of(tables.update(), recorded);
-  if (std::ssize(scalars) > tables.max_scalars) refuse_rule();
-  return scalars;
+  const Tape recorded = trace_any_update(rule, tables.parameters, sums, real);
+  auto scalars = tables.updates_by_element ? find_scalars_by_element(tables.update(), recorded)
+                                           : find_scalars(tables.update(), recorded);
+  if (!scalars || std::ssize(*scalars) > tables.max_scalars) refuse_rule();
+  return std::move(*scalars);
 }
 
 }  // namespace gradual::detail

@@ -94,7 +94,7 @@ class SessionArena {
   /// Whether the sum has an unfinished block in a window that has come to sample `position`.
   bool is_open(const SampleSum& sum, std::int64_t position) const {
     return open()[sum.node] != nullptr && needs(sum) &&
-           block_begin(position * sum.positions, sum.positions) != position * sum.positions;
+           is_inside_block(position * sum.positions, sum.positions);
   }
   /// Sets the window's sample from which new blocks are held as rows; older ones are held as chains. All are chains where sums
   /// are copied, and where several threads would read each other's rows in blocks of only two micro-batches.

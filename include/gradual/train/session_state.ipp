@@ -26,7 +26,7 @@ std::vector<StatePiece> pieces_of(const Arena& arena, int states, std::int64_t p
     else
       result.push_back({"window/sum/" + number, Shape{sum.unit}, arena.total(sum), dtype_of<typename Arena::Sum>, true});
     const std::int64_t at = position * sum.positions;
-    if (!closed && sum.in_blocks && block_begin(at, sum.positions) != at)
+    if (!closed && sum.in_blocks && is_inside_block(at, sum.positions))
       result.push_back({"window/open/" + number, Shape{sum.unit}, arena.open_block(sum), dtype_of<Real>, false, &sum});
   }
   return result;
@@ -59,10 +59,7 @@ void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& opti
   auto& arena = window.arena();
   using Shadow = typename std::remove_cvref_t<decltype(arena)>::Shadow;
   const SessionTables& tables = arena.tables();
-  check_notes(file, kind);
-  const StateCounters c = counters_in(file, kind, &tables.metrics);
-  check_program(file, c.window.position, fingerprint(tables));
-  check_place(window.progress().ends(), c.window);
+  const StateCounters c = counters_in(file, kind, fingerprint(tables), window.progress().ends(), &tables.metrics);
   check_frozen(file, arena.frozen(), tables.parameters, c.window.position);
   const std::vector<StatePiece> places = pieces_of(arena, kind.states, c.window.position, c.closed);
   for (const StatePiece& piece : places) {

@@ -33,7 +33,7 @@ int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& optio
   Arena& arena = window.arena();
   const double weight = static_cast<double>(progress.position() * arena.tables().loss_unit);
   const double divisor = detail::divisor(options, weight), scale = scaler_.scale();
-  const auto numbers = numbers_.in_step(progress.steps(), divisor, scale, Evaluation::second);  // on error, window waits
+  const auto numbers = numbers_.in_step({progress.steps(), divisor, scale});  // on error, window waits
   window.derive_for_training();
   window.close_blocks();
   bool finite = false;
@@ -72,7 +72,7 @@ template <class Arena, class Opaque>
   const EndedWindow ended = progress.ending();
   const double scale = scaler_.scale(), weight = ended.losses.weight(), divisor = detail::divisor(options, weight);
   std::span<const Sum> numbers;
-  if (ended.learns) numbers = numbers_.in_step(progress.steps(), divisor, scale, ended.evaluation);  // on error, window waits
+  if (ended.learns) numbers = numbers_.in_step({progress.steps(), divisor, scale, ended.evaluation});  // on error, window waits
   window.close_blocks();
   const NoiseSums noise = progress.noise().end_window();
   window.clear();
@@ -99,7 +99,7 @@ template <class Arena, class Opaque>
 
 template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::apply(Window& window, double weight) {
-  const auto numbers = numbers_.in_step(window.progress().steps(), weight, 1, Evaluation::second);
+  const auto numbers = numbers_.in_step({.steps = window.progress().steps(), .weight = weight});
   window.progress().divide_gradient_by(weight);
   update(window, numbers);
   window.progress().count_step();
@@ -116,7 +116,7 @@ template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::go_back(Window& window) {
   if (!twice_ || !window.progress().again()) return;
   window.arena().require_transient();
-  update(window, numbers_.in_step(window.progress().steps(), 1, 1, Evaluation::back));
+  update(window, numbers_.in_step({.steps = window.progress().steps(), .evaluation = Evaluation::back}));
   window.progress().go_back();
 }
 

@@ -128,10 +128,10 @@ class TablesOfSession {
   static constexpr int sum_count = count_sums();
 
   struct Arrays {
-    SampleInput inputs[Training::graph.counts.inputs > 0 ? Training::graph.counts.inputs : 1]{};
-    SampleSum sums[sum_count > 0 ? sum_count : 1]{};
-    int gradient_of[nodes > 0 ? nodes : 1]{};
-    bool copied[parameters > 0 ? parameters : 1]{};
+    AtLeastOne<SampleInput, Training::graph.counts.inputs> inputs{};
+    AtLeastOne<SampleSum, sum_count> sums{};
+    AtLeastOne<int, nodes> gradient_of{};
+    AtLeastOne<bool, parameters> copied{};
     int first_known_at_end = -1;
   };
   static constexpr Arrays find() {

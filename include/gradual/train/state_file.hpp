@@ -70,20 +70,14 @@ struct StateCounters {
   WindowCounters window;
   LossScaler scaler = {};
 };
-/// Reads them. `metrics`: those of the net; null where unknown. Errors: FileError.
-StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics);
-
-/// Errors: FileError where the window begun in a state holds other sums than `ours`.
-void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours);
-
 /// `program`: identifies the sums of a window that has begun.
 void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters);
 
-/// Errors: FileError for the state of another net, optimizer, block length or reduction, naming it.
-void check_notes(const Checkpoint& file, const StateKind& kind);
-
-/// Errors: OptionError for a window that has taken more than `ends` allows.
-void check_place(const WindowEnds& ends, const WindowCounters& c);
+/// Reads what `add_notes` has written. `metrics`: those of the net; null where unknown. Errors: FileError for the state of
+/// another net, optimizer, block length or reduction, naming it, or where the window begun in it holds other sums than
+/// `program`; OptionError for a window that has taken more than `ends` allows.
+StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const std::string& program, const WindowEnds& ends,
+                          const MetricSet* metrics);
 
 /// Notes the frozen parameters of a window, whose gradients are not in a state.
 void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters);

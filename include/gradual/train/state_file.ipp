@@ -39,30 +39,6 @@ inline LossScaler scaler_in(const Checkpoint& file) {
   return scaler;
 }
 
-GRADUAL_ONCE StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const MetricSet* metrics) {
-  const auto samples = [&](const char* name, std::int64_t least) { return number_in(file, name, least, most_samples); };
-  return {number_in<std::uint64_t>(file, "seed", 0),
-          number_in<int>(file, "closed", 0) != 0,
-          {number_in<std::int64_t>(file, "step", 0), samples("position", 0),
-           number_in<std::int64_t>(file, "calls", 0), averages_in(file, "window", metrics),
-           averages_in(file, "last window", metrics),
-           kind.twice && file.notes.contains("again") ? samples("again", 1) : 0,
-           file.notes.contains("dropped") ? samples("dropped", 1) : 0},
-          kind.scales_loss ? scaler_in(file) : LossScaler()};
-}
-
-inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
-  if (file.note(name) != ours)
-    throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
-}
-
-GRADUAL_ONCE void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours) {
-  if (position > 0 && file.note("program") != ours)
-    throw FileError("the state was saved " + exact_text(position) +
-                    " samples into a window, by a model that computes something else from the same parameters, or by another "
-                    "version: such states can be restored only if no window had begun");
-}
-
 GRADUAL_ONCE void add_notes(Checkpoint& file, const StateKind& kind, std::string program, const StateCounters& counters) {
   file.notes = {{"training state", "1"},
                 {"block", exact_text(canonical_block)},
@@ -87,7 +63,13 @@ GRADUAL_ONCE void add_notes(Checkpoint& file, const StateKind& kind, std::string
   if (counters.window.dropped > 0) file.notes["dropped"] = exact_text(counters.window.dropped);
 }
 
-GRADUAL_ONCE void check_notes(const Checkpoint& file, const StateKind& kind) {
+inline void expect_note(const Checkpoint& file, const std::string& name, const std::string& ours) {
+  if (file.note(name) != ours)
+    throw FileError("the state is of another " + name + ": '" + file.note(name) + "' instead of '" + ours + "'");
+}
+
+/// Errors: FileError.
+inline void check_notes(const Checkpoint& file, const StateKind& kind) {
   check_is_state(file, false);
   expect_note(file, "training state", "1");
   expect_note(file, "block", exact_text(canonical_block));
@@ -109,7 +91,16 @@ GRADUAL_ONCE void check_notes(const Checkpoint& file, const StateKind& kind) {
   expect_note(file, "reduction", name_of(kind.reduction));
 }
 
-GRADUAL_ONCE void check_place(const WindowEnds& ends, const WindowCounters& c) {
+/// Errors: FileError where the window begun in a state holds other sums than `ours`.
+inline void check_program(const Checkpoint& file, std::int64_t position, const std::string& ours) {
+  if (position > 0 && file.note("program") != ours)
+    throw FileError("the state was saved " + exact_text(position) +
+                    " samples into a window, by a model that computes something else from the same parameters, or by another "
+                    "version: such states can be restored only if no window had begun");
+}
+
+/// Errors: OptionError.
+inline void check_place(const WindowEnds& ends, const WindowCounters& c) {
   const std::int64_t every = ends.calls(), most = ends.samples(c.step), samples = c.again > 0 ? c.again : most - c.dropped;
   const double full = ends.weight(c.step);
   const auto refuse = [&](const std::string& ours) {
@@ -123,6 +114,23 @@ GRADUAL_ONCE void check_place(const WindowEnds& ends, const WindowCounters& c) {
   if (c.calls != 0 || c.position >= samples || samples > most) refuse(exact_text(std::min(samples, most)) + " samples");
   if (c.position != 0 && c.losses.weight() >= full)
     refuse("weight " + exact_text(full) + ", the state's is " + exact_text(c.losses.weight()));
+}
+
+GRADUAL_ONCE StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const std::string& program,
+                                       const WindowEnds& ends, const MetricSet* metrics) {
+  check_notes(file, kind);
+  const auto samples = [&](const char* name, std::int64_t least) { return number_in(file, name, least, most_samples); };
+  StateCounters c{number_in<std::uint64_t>(file, "seed", 0),
+                  number_in<int>(file, "closed", 0) != 0,
+                  {number_in<std::int64_t>(file, "step", 0), samples("position", 0),
+                   number_in<std::int64_t>(file, "calls", 0), averages_in(file, "window", metrics),
+                   averages_in(file, "last window", metrics),
+                   kind.twice && file.notes.contains("again") ? samples("again", 1) : 0,
+                   file.notes.contains("dropped") ? samples("dropped", 1) : 0},
+                  kind.scales_loss ? scaler_in(file) : LossScaler()};
+  check_program(file, c.window.position, program);
+  check_place(ends, c.window);
+  return c;
 }
 
 inline constexpr const char* frozen_note = "frozen/";

@@ -8,8 +8,8 @@ namespace gradual {
 template <class Real>
 UpdateByOps<Real>::UpdateByOps(eager::Replay replay, const UpdateParts& parts, const Real* numbers)
     : parts_(parts), replay_(std::move(replay)) {
-  for (std::size_t i = 0; i < tape().inputs.size(); ++i) replay_.executor().bind_input(nullptr);
-  replay_.executor().bind_scalars(numbers, dtype_of<Real>);
+  for (std::size_t i = 0; i < tape().inputs.size(); ++i) replay_.executor().bindings().bind_input(nullptr);
+  replay_.executor().bindings().bind_scalars(numbers, dtype_of<Real>);
   results_.reserve(tape().roots.size());
 }
 
@@ -20,7 +20,7 @@ void UpdateByOps<Real>::run(Real* const* arrays, const Randomness& random) {
     ~Emptied() { results.clear(); }
   } const afterwards{results_};
   for (std::size_t i = 0; i < tape().inputs.size(); ++i)
-    replay_.executor().rebind_input(i, parts_.place(arrays, static_cast<std::int64_t>(i)));
+    replay_.executor().bindings().rebind_input(i, parts_.place(arrays, static_cast<std::int64_t>(i)));
   replay_.executor().bind_random(random);
   replay_.run();
   for (std::size_t r = 0; r < tape().roots.size(); ++r) results_.push_back(replay_.root(r).storage());

@@ -9,6 +9,13 @@
 
 namespace gradual::detail {
 
+/// A run of an update program: after how many steps, and for which window.
+struct UpdateStep {
+  std::int64_t steps = 0;
+  double weight = 1, loss_scale = 1;
+  Evaluation evaluation = Evaluation::second;
+};
+
 /// The numbers that an update program reads in each step: the window's weight, the step, and those of its rule.
 template <class Real>
 class UpdateNumbers {
@@ -18,11 +25,11 @@ class UpdateNumbers {
   template <class Rule>
   [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars);
 
-  /// Returns them after `steps` steps, for a window of this weight and loss scale. Errors: OptionError for an invalid one.
-  std::span<const Real> in_step(std::int64_t steps, double weight, double loss_scale, Evaluation evaluation) {
-    for (const Number& number : varying_) set(number, value_of_scalar(number.scalar, steps, loss_scale), steps);
-    values_[window_weight] = static_cast<Real>(weight);
-    values_[step_count] = static_cast<Real>((steps + 1) * static_cast<int>(evaluation));
+  /// Returns them for a step. Errors: OptionError for an invalid one.
+  std::span<const Real> in_step(const UpdateStep& step) {
+    for (const Number& number : varying_) set(number, value_of_scalar(number.scalar, step.steps, step.loss_scale), step.steps);
+    values_[window_weight] = static_cast<Real>(step.weight);
+    values_[step_count] = static_cast<Real>((step.steps + 1) * static_cast<int>(step.evaluation));
     return values_;
   }
   /// Returns the place to which `in_step` writes.

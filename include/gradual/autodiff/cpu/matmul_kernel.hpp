@@ -19,9 +19,9 @@ template <class P, int Id>
 class MatmulKernel {
   static constexpr Node node = P::template node<Id>;
   static constexpr Shape a_shape = P::template node<node.in[0]>.shape, b_shape = P::template node<node.in[1]>.shape;
-  static constexpr bool trans_a = node.attributes.integer[0] & 1, trans_b = node.attributes.integer[0] & 2;
+  static constexpr ProductForm product = product_of(node, a_shape);  // of a Kind::contract
   static constexpr int rank = node.shape.rank;
-  static constexpr std::int64_t columns = node.shape.extent[rank - 1];
+  static constexpr std::int64_t columns = product.n, depth = product.k;
   using E = ElementOf<P::template node<node.in[0]>.dtype>;
   using T = Computed<E>;
 
@@ -37,8 +37,7 @@ class MatmulKernel {
     return {values, Operand == 0 ? contraction.i : contraction.j, contraction.p / std::int64_t{uses<Operand>}};
   }
 
-  static constexpr std::int64_t depth = a_shape.extent[rank - (trans_a ? 2 : 1)];
-  static constexpr MatmulForm form{columns, depth, trans_a, trans_b, trans_a ? node.shape.extent[rank - 2] : 0};
+  static constexpr MatmulForm form{columns, depth, product.trans_a, product.trans_b, product.trans_a ? product.m : 0};
 
  public:
   /// Whether unfinished blocks can be kept as rows.
@@ -115,11 +114,11 @@ class MatmulKernel {
     } else if constexpr (node.op->kind == Kind::batch_contract) {
       contract(s)(a, b, window(s));
     } else if constexpr (rank == 2) {
-      const std::int64_t m = node.shape.extent[0] * (node.shape.batched() ? s.batch : 1);
+      const std::int64_t m = product.m * (node.shape.batched() ? s.batch : 1);
       multiply(a, b, static_cast<E*>(s.address[Id]), m, workspace, s.part);
     } else {
-      constexpr std::int64_t m = node.shape.extent[rank - 2];
-      const std::int64_t stack = node.shape.product(0, rank - 2) * (node.shape.batched() ? s.batch : 1);
+      constexpr std::int64_t m = product.m;
+      const std::int64_t stack = product.stack * (node.shape.batched() ? s.batch : 1);
       const auto [first, last] = s.part.of(stack);
       for (std::int64_t i = first; i < last; ++i)
         multiply(a + i * m * depth, b + i * depth * columns, static_cast<E*>(s.address[Id]) + i * m * columns, m, workspace);
@@ -128,7 +127,7 @@ class MatmulKernel {
 
   GRADUAL_INLINE static void multiply(const E* a, const E* b, E* c, std::int64_t m, T* workspace, Part part = {}) {
     if constexpr (is_small_float<E> || !knows_sizes) matmul(form, a, b, c, m, workspace, part);
-    else matmul<T, trans_a, trans_b, columns, depth>(a, b, c, m, workspace, part);
+    else matmul<T, product.trans_a, product.trans_b, columns, depth>(a, b, c, m, workspace, part);
   }
 };
 

@@ -14,7 +14,7 @@ constexpr Var cumsum(Var x, int axis) {
   if (!x.valid()) return {};
   const int at = detail::inner_axis(x, "cumsum", axis);
   if (at < 0) return {};
-  if (x.dtype() == DType::i32) return refuse_integers(*x.tape, "cumsum", x.tape->in_layer({x}));
+  if (x.dtype() == DType::i32) return refuse_integers("cumsum", &x, 1);
   return in_float(x, [at](Var sums) {
     const std::int64_t places = sums.shape().extent[at];
     for (std::int64_t summed = 1; summed < places; summed *= 2)

@@ -43,7 +43,7 @@ constexpr Var flip(Var x, int axis) {
   if (!x.valid()) return {};
   const int at = detail::inner_axis(x, "flip", axis);
   if (at < 0) return {};
-  if (x.dtype() == DType::i32) return refuse_integers(*x.tape, "flip", x.tape->in_layer({x}));
+  if (x.dtype() == DType::i32) return refuse_integers("flip", &x, 1);
   const std::int64_t places = x.shape().extent[at];
   if (places < 2) return x;
   std::int64_t room = 2;

@@ -40,6 +40,26 @@ struct Matmul {
   }
 };
 
+/// C = op(A)·op(B) as recorded: m×n outputs with chains of k steps, in each matrix of a stack.
+struct ProductForm {
+  bool trans_a, trans_b;
+  std::int64_t m, n, k;
+  std::int64_t stack;  ///< 1 for single matrices, 0 without outputs
+};
+
+/// Returns the form of a recorded product in a batch of `batch` samples. a: the shape of its left operand.
+constexpr ProductForm product_of(const Node& node, const Shape& a, std::int64_t batch = 1) {
+  const Shape& c = node.shape;
+  ProductForm p{};
+  p.trans_a = node.attributes.integer[0] & 1;
+  p.trans_b = node.attributes.integer[0] & 2;
+  p.m = c.extent_of(c.rank - 2, batch);
+  p.n = c.extent_of(c.rank - 1, batch);
+  p.k = a.extent_of(a.rank - (p.trans_a ? 2 : 1), batch);
+  p.stack = p.m * p.n == 0 ? 0 : c.product(0, c.rank - 2, batch);
+  return p;
+}
+
 /// Aᵀ·B where the rows of both hold the batch: sums over samples, only in backward.
 struct BatchMatmul {
   using AdjointOf = Matmul;

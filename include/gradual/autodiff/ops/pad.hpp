@@ -32,7 +32,7 @@ constexpr Var pad(Var x, int axis, std::int64_t before, std::int64_t after, doub
   constexpr std::int64_t most = std::int64_t{1} << 60;  // three of them can be added
   if (before < 0 || after < 0 || before > most || after > most)
     return x.tape->fail(Message() << "pad: " << before << " and " << after << " places cannot be added to " << x.shape(), {x});
-  if (x.dtype() == DType::i32) return refuse_integers(*x.tape, Pad::name, x.tape->in_layer({x}));
+  if (x.dtype() == DType::i32) return refuse_integers(Pad::name, &x, 1);
   if (before + after == 0) return x;
   Shape shape = x.shape();
   shape.extent[at] += before + after;

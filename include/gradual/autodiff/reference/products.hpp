@@ -1,4 +1,5 @@
 #pragma once
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/summed_positions.hpp>
 #include <gradual/autodiff/reference/values.hpp>
 #include <gradual/core/canonical.hpp>
@@ -8,17 +9,12 @@ namespace gradual::detail::reference {
 
 template <class E, class R>
 constexpr auto contract(const R& values, const Node& node) {
-  const Shape &a = values.shape(node, 0), &b = values.shape(node, 1);
-  const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
-  const std::int64_t m = values.extent(node.shape, node.shape.rank - 2),
-                     n = values.extent(node.shape, node.shape.rank - 1);
-  const std::int64_t k = values.extent(a, a.rank - (ta ? 2 : 1));
+  const auto [ta, tb, m, n, k, stack] = product_of(node, values.shape(node, 0), values.batch());
   const auto &left = values.template operand<E>(node, 0), &right = values.template operand<E>(node, 1);
   auto out = values.zeros(node);
-  const std::int64_t stack = m * n == 0 ? 0 : static_cast<std::int64_t>(out.size()) / (m * n);
   for (std::int64_t s = 0; s < stack; ++s) {
     const E* x = left.data() + s * m * k;
-    const E* y = right.data() + (b.rank > 2 ? s * k * n : 0);
+    const E* y = right.data() + s * k * n;
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) {
         E total = 0;

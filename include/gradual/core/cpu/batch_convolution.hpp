@@ -59,7 +59,7 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
   T* const panels = rows + Space::tap_rows * Space::tap_stride;
   const ShiftedImage<T> image(Space::image(c), rows + Space::copied(c));
   image.clear();
-  const bool resumes = block_begin(window.begin, p) != window.begin;
+  const bool resumes = is_inside_block(window.begin, p);
   for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
     for (std::int64_t o = 0; o < c.outputs; ++o) {
       total[tap * of_tap + o * of_output] = window.first ? W{} : window.total[o * taps + tap];
@@ -78,7 +78,7 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
     const std::int64_t block = block_end(at, p), image_end = at - from + positions,
                        stop = block < image_end ? block : image_end;
     tile.k = stop - at;
-    tile.resumes = block_begin(at, p) != at;
+    tile.resumes = is_inside_block(at, p);
     tile.closes = stop == block || (stop == end && window.last);
     const T* const adjoints = g + i * c.groups * c.result() + from;
     if (reads_taps) {
@@ -121,7 +121,7 @@ void batch_convolution_of_group(const Convolution& c, std::int64_t images, const
     }
     at = stop;
   }
-  const bool unfinished = block_begin(end, p) != end && !window.last;
+  const bool unfinished = is_inside_block(end, p) && !window.last;
   for (std::int64_t tap = first_tap; tap < last_tap; ++tap)
     for (std::int64_t o = 0; o < c.outputs; ++o) {
       window.total[o * taps + tap] = total[tap * of_tap + o * of_output];

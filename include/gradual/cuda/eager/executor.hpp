@@ -10,8 +10,8 @@
 #include <gradual/cuda/gather.hpp>
 #include <gradual/cuda/pooling.hpp>
 #include <gradual/eager/by_sample.hpp>
-#include <gradual/eager/check_labels.hpp>
 #include <gradual/eager/executor.hpp>
+#include <gradual/eager/workspace.hpp>
 
 namespace gradual::cuda {
 
@@ -25,21 +25,11 @@ class EagerExecutor final : public gradual::eager::Executor {
     sweep_elements_ = std::numeric_limits<std::int64_t>::max();  // no cache holds a part
   }
 
-  /// Labels in a session's windows are checked with the other inputs; for others the host waits.
-  void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {
-    if (deferring_ && staged) return;
-    const auto* label = static_cast<const std::int32_t*>(on_host(tape, id));
-    gradual::eager::check_labels(op, label, elements(tape[id]), range);
-  }
-
   /// Allocates also the workspace of sums. Errors: MemoryError.
   void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, sum, shadow, begin, last);
     for (int k = 0; k < tape[sum].op->arity; ++k) dense(tape, tape[sum].in[k]);  // also the rows of several uses
-    if (const std::int64_t bytes = workspace_bytes(tape, sum); bytes > workspace_bytes_) {
-      workspace_ = device_.allocate(bytes, Category::workspace);
-      workspace_bytes_ = bytes;
-    }
+    workspace_.at_least<std::byte>(device_, workspace_bytes(tape, sum));
   }
 
  private:
@@ -78,7 +68,6 @@ class EagerExecutor final : public gradual::eager::Executor {
     if (any) throw TypeError(std::string(tape[id].op->name) + ": eager values of 16 bits are not computed on a GPU");
   }
 
-  std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
   /// Doubles, used for checks, have no large tiles: each size takes the compiler half a second.
   template <class T>
   static constexpr int largest_tile = sizeof(T) == 4 ? 128 : 32;
@@ -188,20 +177,16 @@ class EagerExecutor final : public gradual::eager::Executor {
   void run_matmul(const Tape& tape, int id) {
     using Product = Contraction<T, Strided<T>, Strided<T>>;
     const Node& node = tape[id];
-    const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape;
-    const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
-    const Shape& sc = node.shape;
-    const std::int64_t m = sc.extent_of(sc.rank - 2, batch_), n = sc.extent_of(sc.rank - 1, batch_);
-    const std::int64_t k = sa.extent_of(sa.rank - (ta ? 2 : 1), batch_), count = elements(node);
+    const auto [ta, tb, m, n, k, stack] = product_of(node, tape[node.in[0]].shape, batch_);
     const T *a = read<T>(tape, node.in[0]), *b = read<T>(tape, node.in[1]);
     Product p{{a, ta ? 1 : k, ta ? m : 1, m * k},
-              {b, tb ? k : 1, tb ? 1 : n, sb.rank > 2 ? k * n : 0},
+              {b, tb ? k : 1, tb ? 1 : n, k * n},
               create<T>(tape, id),
               nullptr,
               m,
               n,
               k,
-              m * n == 0 ? 0 : count / (m * n),
+              stack,
               Product::Over::none};
     gpu_.whole([&](const Launch& launch) { start_contraction<largest_tile<T>>(p, launch); });
   }
@@ -282,13 +267,10 @@ class EagerExecutor final : public gradual::eager::Executor {
     return blocks(tape, tape[sum]) * tape[sum].shape.unit() * size_of(tape[sum].dtype);
   }
 
-  void give_back_workspace() override {
-    workspace_ = {};
-    workspace_bytes_ = 0;
-  }
+  void give_back_workspace() override { workspace_ = {}; }
   void add_samples(const Tape& tape, int sum, const Shadow& shadow, std::int64_t begin, bool last) override {
     with_real(tape[sum], [&](auto t) {
-      gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.is_fresh(), .last = last}, workspace_.data(),
+      gpu_.in_window({.batch = batch_, .begin = begin, .first = shadow.is_fresh(), .last = last}, workspace_.storage.data(),
                      [&](const Launch& launch) { start_sum<decltype(t)>(tape, sum, shadow, launch); });
     });
   }
@@ -354,8 +336,7 @@ class EagerExecutor final : public gradual::eager::Executor {
   }
 
   EagerDevice<Ops>& gpu_;
-  gradual::eager::Storage workspace_;
-  std::int64_t workspace_bytes_ = 0;
+  gradual::eager::Workspace workspace_;
 };
 
 }  // namespace gradual::cuda

@@ -1,6 +1,5 @@
 #pragma once
 #include <gradual/core/numerics_check.hpp>
-#include <gradual/eager/check_labels.hpp>
 #include <gradual/eager/cpu/sample_sum.hpp>
 #include <gradual/eager/cpu/elementwise.hpp>
 #include <gradual/eager/cpu/places.hpp>
@@ -16,12 +15,6 @@ class CpuExecutor final : public CpuValues {
  public:
   /// `pool`: threads that share larger work; null: this one alone.
   CpuExecutor(const Device& device, cpu::ThreadPool* pool) : CpuValues(device, pool) { check_numerics(); }
-
-  /// Labels of a session's windows are checked with the other inputs.
-  void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override {
-    if (deferring_ && staged) return;
-    eager::check_labels(op, read<std::int32_t>(tape, id), elements(tape[id]), range);
-  }
 
   void reserve(const Tape& tape, int sum, Shadow& shadow, std::int64_t begin, bool last) override {
     Executor::reserve(tape, sum, shadow, begin, last);

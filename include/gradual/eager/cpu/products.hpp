@@ -9,18 +9,15 @@ namespace gradual::eager {
 template <class T>
 void run_matmul(CpuValues& values, const Tape& tape, int id) {
   const Node& node = tape[id];
-  const Shape &sa = tape[node.in[0]].shape, &sb = tape[node.in[1]].shape, &sc = node.shape;
-  const bool ta = node.attributes.integer[0] & 1, tb = node.attributes.integer[0] & 2;
-  const std::int64_t m = sc.extent_of(sc.rank - 2, values.batch()), n = sc.extent_of(sc.rank - 1, values.batch());
-  const std::int64_t k = sa.extent_of(sa.rank - (ta ? 2 : 1), values.batch());
+  const ProductForm p = product_of(node, tape[node.in[0]].shape, values.batch());
   const T *a = values.read<T>(tape, node.in[0]), *b = values.read<T>(tape, node.in[1]);
   T* const c = values.create<T>(tape, id);
-  const std::int64_t count = values.elements(node), stack = m * n == 0 ? 0 : count / (m * n), b_step = sb.rank > 2 ? k * n : 0;
-  const cpu::MatmulForm form{n, k, ta, tb, ta ? m : 0};
-  values.share_out<T>(count * k, form.workspace<T>(), [&](cpu::Part part, T* space) {
-    if (stack == 1) return cpu::matmul(form, a, b, c, m, space, part);
-    const auto [first, last] = part.of(stack);
-    for (std::int64_t s = first; s < last; ++s) cpu::matmul(form, a + s * m * k, b + s * b_step, c + s * m * n, m, space);
+  const cpu::MatmulForm form{p.n, p.k, p.trans_a, p.trans_b, p.trans_a ? p.m : 0};
+  values.share_out<T>(values.elements(node) * p.k, form.workspace<T>(), [&](cpu::Part part, T* space) {
+    if (p.stack == 1) return cpu::matmul(form, a, b, c, p.m, space, part);
+    const auto [first, last] = part.of(p.stack);
+    for (std::int64_t s = first; s < last; ++s)
+      cpu::matmul(form, a + s * p.m * p.k, b + s * p.k * p.n, c + s * p.m * p.n, p.m, space);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gradual/core/cpu/part.hpp>
 #include <gradual/core/cpu/thread_pool.hpp>
 #include <gradual/eager/executor.hpp>
+#include <gradual/eager/workspace.hpp>
 
 namespace gradual::eager {
 
@@ -31,7 +32,6 @@ class CpuValues : public Executor {
     kept_ = memory;
     return reinterpret_cast<T*>(created_);
   }
-  std::int64_t elements(const Node& node) const { return node.shape.elements(batch_); }
 
   /// Allocates and keeps workspace of so many elements for each thread, unless there is enough. Errors: MemoryError.
   template <class T>
@@ -90,20 +90,7 @@ class CpuValues : public Executor {
   float* created_ = nullptr;     ///< the one of these to be rounded to `kept_`
   void* kept_ = nullptr;
   cpu::ThreadPool* pool_;  ///< null: one thread only
-  /// Memory that is kept, and replaced if it is too small.
-  struct Kept {
-    Storage storage;
-    std::int64_t bytes = 0;
-    template <class T>
-    T* at_least(const Device& device, std::int64_t wanted) {
-      if (wanted > bytes) {
-        storage = device.allocate(wanted, Category::workspace);
-        bytes = wanted;
-      }
-      return storage.as<T>();
-    }
-  };
-  Kept workspace_, rows_;
+  Workspace workspace_, rows_;
 };
 
 /// The cost of an element of an elementwise op or a reduction, in multiply-adds.
