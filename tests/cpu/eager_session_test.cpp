@@ -303,6 +303,38 @@ TEST(EagerControlFlow, LengthsThatDependOnTheDataAddUpAcrossTheWindow) {
   expect_sums(x, length, {{100, 28, 12, 460}, {100, 28, 12, 60, 400}});
 }
 
+/// A label that nothing may read: it is far outside of all memory.
+TEST(EagerLabels, AreCheckedBeforeWhatTheyChooseIsRead) {
+  const auto x = numbers(8 * 9);
+  std::vector<std::int32_t> y = labels(8, 5);
+  y[6] = 1'000'000'000;
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  const Parameter weights = parameters.root().parameter("weights", Shape{5, 1}, init::constant(1));
+  const auto refused = [&](const SessionOptions& options, auto make) {
+    Session session(parameters, Accumulate{Sgd{}}, options);
+    const std::string text = error_of<DataError>([&] {
+      session.accumulate(8, [&](EagerTape& tape) {
+        const Var in = tape.input(x, {9}), label = tape.input(y);
+        return make(net.loss(in, label), label);
+      });
+    });
+    EXPECT_EQ(session.position(), 0);
+    return text;
+  };
+  EXPECT_EQ(refused({.global_batch = 8, .freeze = {"weights"}, .window_weight = 6.0},
+                    [&](const Loss& loss, Var label) {
+                      return Loss(loss.value).weighted_by(select(gather(weights.on(loss.value), label), 1, 0));
+                    }),
+            "input 1, sample 6: label 1000000000 is outside the 5 classes 0 to 4");
+  EXPECT_EQ(refused({.global_batch = 8, .freeze = {"weights"}},
+                    [&](const Loss& loss, Var label) {
+                      const Tensor seen = value(gather(weights.on(loss.value), label));
+                      return Loss(loss.value * static_cast<double>(seen.values<float>()[0]));
+                    }),
+            "cross_entropy: label 1000000000 at position 6 is outside the 5 classes 0 to 4");
+}
+
 TEST(EagerMoves, WhatWasMovedFromAnswersSo) {
   Parameters parameters(Device::cpu());
   const nn::Linear layer(parameters.root() / "layer", 2, 1);

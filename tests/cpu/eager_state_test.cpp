@@ -7,6 +7,7 @@
 
 #include <gradual/eager/same_sums.hpp>
 
+#include "../error_of.hpp"
 #include "../models.hpp"
 
 namespace eager_state_test {
@@ -167,6 +168,31 @@ TEST(EagerState, AWindowThatCannotEndYetSaysSo) {
   EXPECT_EQ(second.session.position(), 0);
   second.accumulate(0);
   EXPECT_EQ(second.session.flush(), 1);
+}
+
+TEST(EagerState, InsideAWindowIsOfTheSameFrozenNames) {
+  const auto optimizer = Accumulate{Adam{}};
+  const SessionOptions plain{.global_batch = window, .seed = 7};
+  SessionOptions frozen = plain;
+  frozen.freeze = {"hidden/*"};
+  using Run = Process<Classifier, Accumulate<Adam>>;
+  for (const bool was_frozen : {false, true}) {
+    Run first(optimizer, was_frozen ? frozen : plain), other(optimizer, was_frozen ? plain : frozen),
+        same(optimizer, was_frozen ? frozen : plain);
+    for (int k = 0; k < 5; ++k) first.accumulate(k);
+    other.session.restore(first.session.state());  // between windows
+    first.accumulate(0);
+    other.accumulate(1);
+    const Checkpoint before = other.session.state();
+    EXPECT_EQ(error_of<FileError>([&] { other.session.restore(first.session.state()); }),
+              std::string("the state ends at sample 7 of a window in which 'hidden/weight' is ") +
+                  (was_frozen ? "frozen: freeze it here as well" : "not frozen: do not freeze it here") +
+                  ", or save where a window ends");
+    EXPECT_EQ(other.session.state().notes, before.notes);
+    same.session.restore(first.session.state());
+    for (int k = 1; k < 5; ++k) first.accumulate(k), same.accumulate(k);
+    expect_same(first.session, same.session);
+  }
 }
 
 TEST(EagerState, PassesFromAndToACompiledSessionBetweenWindows) {

@@ -101,6 +101,7 @@ TEST(EagerTape, NumbersStandOnEitherSide) {
   expect(pow(2.0, x), {0.5, 1, 4});
   expect(where(x < 1.0, 5.0, -5.0), {5, 5, -5});
   expect(where(index != 1.0, 1.0, 3.0), {1, 3, 1});
+  expect(where(index, 0.5, 3.0), {3, 0.5, 0.5});
   expect(0.5 * convert(index, DType::f64), {0, 0.5, 1});
 }
 

@@ -211,6 +211,40 @@ TEST_F(Resume, AWindowThatDoesNotFitIsRefused) {
       "the state ends at sample 21 of a window, inside a block of 128 samples; OpenBlocks::always has memory for that");
 }
 
+/// Weights are computed, so that no data are refused.
+struct Signed : Classifier {
+  using Classifier::Classifier;
+  constexpr Loss loss(Var x, Var label, Var weight) const {
+    return Loss(cross_entropy(predict(x), label)).weighted_by(2.0 * weight);
+  }
+};
+
+TEST_F(Resume, AWindowStillHasTheNegativeWeightThatItHadBefore) {
+  const auto x = numbers(32 * 9);
+  const auto y = labels(32, 5);
+  std::vector<float> weights(32, 1.0f);
+  weights[3] = -1, weights[5] = -1;
+  using Net = Compiled<Signed, Inputs<f32[9], i32, f32>>;
+  const SessionOptions options{.global_batch = 32, .micro_batch = 8};
+  Session whole(Net{}, Accumulate{Adam{}}, options), resumed(Net{}, Accumulate{Adam{}}, options);
+  const auto give = [&](auto& session, std::size_t first, std::size_t count) {
+    session.accumulate(std::span(x).subspan(9 * first, 9 * count), std::span(y).subspan(first, count),
+                       std::span(weights).subspan(first, count));
+  };
+  give(whole, 0, 16);
+  whole.save_state(file);
+  resumed.load_state(file);
+  const std::string why = error_of<DataError>([&] { give(whole, 16, 16); });
+  EXPECT_EQ(why.substr(0, 29), "weight 3 of a window is -2: a");
+  EXPECT_EQ(error_of<DataError>([&] { give(resumed, 16, 16); }), why);
+  give(whole, 0, 16);
+  for (const char* bad : {"!", "!3", "!3 2", "!-1 -2", "!x -2"}) {
+    Checkpoint damaged = whole.state();
+    damaged.notes["window"] = damaged.note("window").substr(0, damaged.note("window").find('!')) + bad;
+    EXPECT_THROW(resumed.restore(damaged), FileError) << bad;
+  }
+}
+
 TEST_F(Resume, AWindowMayBecomeLonger) {
   const auto x = numbers(200 * 9);
   const auto y = labels(200, 5);

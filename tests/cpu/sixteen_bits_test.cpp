@@ -288,6 +288,23 @@ TEST(SixteenBit, WhatDoesNotFitIsRefusedByName) {
   EXPECT_EQ(refusal([&] { convert(x, DType::i32); }), "convert: bf16 cannot be converted to int32");
 }
 
+TEST(SixteenBit, SmallDifferencesOfLargeNumbersAreComputedInFloat) {
+  const std::vector<float> of = {5, 10, 30};
+  const double slopes[] = {-0.021332, -0.0055593, -0.00062584}, of_log[] = {5.18650, 10.0981, 30.0333};  // at −x
+  for (const DType type : {DType::bf16, DType::f16}) {
+    EagerTape tape(Device::cpu(), 3);
+    const Var x = convert(tape.input(of), type);
+    const Tensor by_x = value(convert(gradients(erfcx(x), {x})[0], DType::f32)),
+                 by_y = value(convert(gradients(log_ndtr(-x), {x})[0], DType::f32)),
+                 twice = value(convert(gradients(gradients(log_ndtr(-x), {x})[0], {x})[0], DType::f32));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NEAR(by_x[i] / slopes[i], 1, 0.005) << name_of(type) << " " << of[static_cast<std::size_t>(i)];
+      EXPECT_NEAR(by_y[i] / -of_log[i], 1, 0.005) << name_of(type) << " " << of[static_cast<std::size_t>(i)];
+      EXPECT_NEAR(twice[i], -1, 0.05) << name_of(type) << " " << of[static_cast<std::size_t>(i)];
+    }
+  }
+}
+
 constexpr bool trains_in_constants() {
   const Tape tape = trace_training<Line>(Inputs<bf16[2]>{});
   const Reference<float> step(tape, 2, {{1, 3, 1, 0x1.02p0f}}, {{0x1.01p0f, 0.5f}}, {2});

@@ -337,4 +337,57 @@ TEST(Windows, ARateThatIsRefusedLosesNoSample) {
   EXPECT_TRUE(std::ranges::equal(parameters.values(), others.values()));
 }
 
+TEST(Windows, AStepThatARefusedRatePreventsIsMadeFirst) {
+  static double rate = 0.1;
+  const auto adam = Adam{.learning_rate = schedule::variable(rate)};
+  const SessionOptions options{.global_batch = 64};
+  const auto x = numbers(60 * 9);
+  const auto y = labels(60, 5);
+  const auto give = [&](auto& session, std::size_t first, std::size_t count) {
+    return session.accumulate(std::span(x).subspan(first * 9, count * 9), std::span(y).subspan(first, count));
+  };
+  const auto refused = [&](auto& session, auto call) {
+    rate = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_THROW(call(), OptionError);
+    EXPECT_TRUE(session.waits_for_step());
+    EXPECT_EQ(error_of<OptionError>([&] { session.state(); }),
+              "state: the window's step has failed: flush it again, or discard it");
+    rate = 0.1;
+  };
+  {
+    Session session(ClassifierNet{}, Accumulate{adam, 2}, options), undisturbed(ClassifierNet{}, Accumulate{adam, 2}, options);
+    for (std::size_t at = 0; at < 60; at += 10) give(undisturbed, at, 10);
+    give(session, 0, 10);
+    refused(session, [&] { give(session, 10, 10); });
+    for (std::size_t at = 20; at < 60; at += 10) give(session, at, 10);
+    EXPECT_EQ(session.step_count(), 3);
+    EXPECT_EQ(differing_bits(session.parameter_bytes(), undisturbed.parameter_bytes()), 0);
+  }
+  {
+    Session session(ClassifierNet{}, Accumulate{adam}, options), undisturbed(ClassifierNet{}, Accumulate{adam}, options);
+    for (const std::size_t at : {0, 10}) give(undisturbed, at, 10), undisturbed.flush();
+    give(session, 0, 10);
+    refused(session, [&] { session.flush(); });
+    EXPECT_EQ(give(session, 10, 10), 1) << "the step that was waited for";
+    EXPECT_EQ(session.flush(), 1);
+    EXPECT_EQ(differing_bits(session.parameter_bytes(), undisturbed.parameter_bytes()), 0);
+  }
+  const auto sam = Accumulate{Sam{adam}};
+  Session session(ClassifierNet{}, sam, options), undisturbed(ClassifierNet{}, sam, options);
+  for (int evaluation = 0; evaluation < 2; ++evaluation) give(undisturbed, 0, 10), undisturbed.flush();
+  give(session, 0, 10);
+  refused(session, [&] { session.flush(); });
+  EXPECT_EQ(error_of<OptionError>([&] { give(session, 0, 11); }),
+            "accumulate: 11 samples, but 10 end the window; the optimizer evaluates each window twice, so none may go into the "
+            "next");
+  give(session, 0, 10);
+  EXPECT_EQ(session.step_count(), 1);
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), undisturbed.parameter_bytes()), 0);
+  const std::vector<std::byte> before(session.parameter_bytes().begin(), session.parameter_bytes().end());
+  give(session, 0, 10), session.flush();
+  rate = std::numeric_limits<double>::quiet_NaN();
+  session.discard();  // goes back, which no rate is needed for
+  EXPECT_EQ(differing_bits(session.parameter_bytes(), before), 0);
+}
+
 }  // namespace windows_test

@@ -187,6 +187,14 @@ TEST_F(Checkpoints, SaysWhatAHeaderHasInAWrongPlace) {
 TEST_F(Checkpoints, ReadsFilesWithoutAChecksum) {
   write(file, std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"), 4);
   EXPECT_EQ(load(file).tensors.at("a").values, std::vector<float>{0});
+  for (const std::string note : {R"("checksum":"md5:abc")", R"("gradual":"yes")", R"("checksum":"0x12","gradual":"2")"}) {
+    write(file, "{\"__metadata__\":{" + note + R"(},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+    EXPECT_TRUE(note.find(load(file).notes.begin()->second) != note.npos) << "another program's note";
+  }
+  for (const std::string note : {R"("checksum":"123")", R"("gradual":"1")", R"("checksum":"123","gradual":"2")"}) {
+    write(file, "{\"__metadata__\":{" + note + R"(},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+    EXPECT_EQ(error_of<FileError>([&] { load(file); }), file + ": its checksum is damaged");
+  }
 }
 
 TEST_F(Checkpoints, ReadsSixteenBitsAsFloatsAndLeavesOtherTypesOut) {
@@ -222,6 +230,9 @@ TEST_F(Checkpoints, WritesSixteenBits) {
   EXPECT_EQ(read.tensor("a/half").values, (std::vector<float>{1, 65504, 65504}));
   EXPECT_EQ(read.tensor("a").values, std::vector<float>{3});
   EXPECT_EQ(read.elements<double>("a/half"), (std::vector<double>{1, 65504, 65504}));
+  EXPECT_EQ(read.tensor("a/half", DType::f16).values, read.tensor("a/half").values);
+  EXPECT_EQ(error_of<FileError>([&] { read.tensor("a/half", DType::bf16); }), "tensor 'a/half' is of f16, not of bf16");
+  EXPECT_EQ(error_of<FileError>([&] { read.tensor("a", DType::f16); }), "tensor 'a' is of float, not of f16");
   const std::vector<char> bytes = bytes_of(file);
   const std::string text(bytes.begin(), bytes.end());  // after 5 words, which stay aligned for reading in place
   EXPECT_NE(text.find(R"("a/brain":{"dtype":"BF16","shape":[5],"data_offsets":[20,30]})"), text.npos);

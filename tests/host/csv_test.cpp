@@ -130,7 +130,10 @@ TEST(Csv, ReadsDecimalCommasAndGroupsOfThousands) {
   EXPECT_EQ(parse_csv("\"1,234.5\",2.5\n", {.thousands = ','}).values, (std::vector<float>{1234.5f, 2.5f}));
   EXPECT_EQ(parse_csv("1'234 5 678\n", {.separator = ' ', .thousands = '\''}).values, (std::vector<float>{1234, 5, 678}));
   EXPECT_EQ(parse_csv("1 234;5\n", {.separator = ';', .thousands = ' '}).values, (std::vector<float>{1234, 5}));
-  for (const std::string field : {"1.5", "1.2345", "12.34.567", ".123", "1234.567", "1.234.56", "1.,5", "1,234.567", "1,2,3"})
+  EXPECT_EQ(parse_csv<double>("1.234e5;1.234,5e-1;1e3\n", {.separator = ';', .decimal = ',', .thousands = '.'}).values,
+            (std::vector<double>{123400000, 123.45, 1000}));
+  for (const std::string field : {"1.5", "1.2345", "12.34.567", ".123", "1234.567", "1.234.56", "1.,5", "1,234.567", "1,2,3",
+                                  "1.23e5", "1.1e23", "1.e123", "1.234e5.678", "1e5,5"})
     EXPECT_EQ(error_of(field + "\n", {.separator = ';', .decimal = ',', .thousands = '.'}),
               "t.csv, line 1, column 1: '" + field + "' is not a finite number (.decimal = ',', .thousands = '.')");
   EXPECT_EQ(error_of("1.5\n", {.decimal = ','}),

@@ -77,7 +77,6 @@ constexpr Var operator!=(Var a, double b) { return 1.0 - (a == b); }
 constexpr Var operator!=(double a, Var b) { return 1.0 - (b == a); }
 constexpr Var where(Var condition, Var yes, double no) { return where(condition, yes, constant_like(yes, no)); }
 constexpr Var where(Var condition, double yes, Var no) { return where(condition, constant_like(no, yes), no); }
-constexpr Var where(Var condition, double yes, double no) { return where(condition, constant_like(condition, yes), no); }
 
 constexpr Var exp(Var x);
 constexpr Var log(Var x);
@@ -90,6 +89,12 @@ constexpr Var sin(Var x);
 constexpr Var cos(Var x);
 constexpr Var maximum(Var a, Var b);
 constexpr Var stop_gradient(Var x);
+
+/// Integers choose between numbers in the type of parameters.
+constexpr Var where(Var condition, double yes, double no) {
+  const bool integers = condition.valid() && condition.dtype() == DType::i32;
+  return where(condition, yes, constant_like(integers ? convert(condition, condition.tape->real) : condition, no));
+}
 
 /// Returns a value in the type in which it is computed: float where it has 16 bits.
 constexpr Var widened(Var x) { return x.valid() ? convert(x, computed_in(x.dtype())) : x; }

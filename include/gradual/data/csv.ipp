@@ -119,13 +119,13 @@ inline bool has_own_marks(const CsvOptions& options) { return options.decimal !=
 /// Rewrites a number with these marks for `from_chars`; none if a group lacks three digits or a mark is wrong or misplaced.
 inline std::optional<std::string> plain_number(std::string_view field, const CsvOptions& options) {
   std::string plain;
-  bool grouped = false, fraction = false;
+  bool grouped = false, ended = false;  // the whole part
   int digits = 0;  // in the current group
   for (const char c : field) {
-    if (c == options.decimal && !fraction) {
+    if (!ended && (c == options.decimal || c == 'e' || c == 'E')) {
       if (grouped && digits != 3) return {};
-      fraction = true, plain += '.';
-    } else if (options.thousands != 0 && c == options.thousands && !fraction) {
+      ended = true, plain += c == options.decimal ? '.' : c;
+    } else if (options.thousands != 0 && c == options.thousands && !ended) {
       if (grouped ? digits != 3 : digits < 1 || digits > 3) return {};
       grouped = true, digits = 0;
     } else if (c == '.' || c == options.decimal || (options.thousands != 0 && c == options.thousands)) {
@@ -134,7 +134,7 @@ inline std::optional<std::string> plain_number(std::string_view field, const Csv
       digits += c >= '0' && c <= '9', plain += c;
     }
   }
-  if (grouped && !fraction && digits != 3) return {};
+  if (grouped && !ended && digits != 3) return {};
   return plain;
 }
 

@@ -41,8 +41,10 @@ class Executor : public TapeExecutor {
 
   bool note(bool noting) override { return std::exchange(noting_, noting); }
   GRADUAL_ONCE void settle(const Tape& tape, int id) override;
-  /// Labels of a session's windows are checked with the other inputs; for others the host waits.
+  /// Labels of a session's windows are checked with the other inputs, which calls `accept_labels`, or before the first value is
+  /// read; for others the host waits.
   GRADUAL_ONCE void check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) override;
+  void accept_labels() { unchecked_.clear(); }
 
   /// Returns what inputs are bound to. Unbound scalars have their value at step 0.
   Bindings& bindings() { return bindings_; }
@@ -133,6 +135,14 @@ class Executor : public TapeExecutor {
   /// Computes a sum over a batch that is a window of its own.
   void sum_all(const Tape& tape, int id);
 
+  struct Labels {
+    const char* op;
+    int id;
+    LabelRange range;
+  };
+  /// Errors: DataError.
+  void check(const Tape& tape, const Labels& labels);
+
   void count_uses(const Node& node, int times);
   /// Records that a computation has read a value, which is released if it is of samples and has no readers left.
   void has_been_read(const Tape& tape, int id);
@@ -146,6 +156,7 @@ class Executor : public TapeExecutor {
   ValueTable values_;
   WindowValues window_;
   Bindings bindings_;
+  std::vector<Labels> unchecked_;
   std::vector<int> needed_;  ///< by the value being settled, in order
   Joins joins_;              ///< among them
   Readers readers_;          ///< once all of the tape is recorded

@@ -48,6 +48,7 @@ GRADUAL_ONCE void Executor::reset(std::int64_t batch, bool deferring) {
   bindings_.reset();
   readers_.clear();
   fetched_.clear();
+  unchecked_.clear();
   batch_ = batch;
   random_ = {};
   deferring_ = deferring;
@@ -71,12 +72,16 @@ GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
 }
 
 GRADUAL_ONCE void Executor::check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) {
-  if (deferring_ && staged) return;
-  const auto* const label = static_cast<const std::int32_t*>(on_host(tape, id));
-  for (std::int64_t s = 0; s < elements(tape[id]); ++s)
-    if (!range.accepts(label[s]))
-      throw DataError(std::string(op) + ": " + gradual::detail::noun_of(range) + " " + std::to_string(label[s]) +
-                      " at position " + std::to_string(s) + " is outside the " + gradual::detail::all_of(range));
+  if (deferring_ && staged) unchecked_.push_back({op, id, range});
+  else check(tape, {op, id, range});
+}
+
+GRADUAL_ONCE void Executor::check(const Tape& tape, const Labels& labels) {
+  const auto* const label = static_cast<const std::int32_t*>(on_host(tape, labels.id));
+  for (std::int64_t s = 0; s < elements(tape[labels.id]); ++s)
+    if (!labels.range.accepts(label[s]))
+      throw DataError(std::string(labels.op) + ": " + gradual::detail::noun_of(labels.range) + " " + std::to_string(label[s]) +
+                      " at position " + std::to_string(s) + " is outside the " + gradual::detail::all_of(labels.range));
 }
 
 GRADUAL_ONCE const void* Executor::dense(const Tape& tape, int id) {

@@ -24,7 +24,7 @@ GRADUAL_ONCE const StoredTensor& Checkpoint::tensor(const std::string& name, DTy
   if (const auto other = left_out.find(name); other != left_out.end())
     throw FileError("tensor '" + name + "' is of " + other->second + ", which cannot be read");
   if (found == tensors.end()) throw FileError("the file has no tensor '" + name + "'" + what_it_holds());
-  if (computed_in(found->second.dtype) != dtype)
+  if (found->second.dtype != dtype && computed_in(found->second.dtype) != dtype)
     throw FileError("tensor '" + name + "' is of " + name_of(found->second.dtype) + ", not of " + name_of(dtype));
   return found->second;
 }
@@ -241,10 +241,16 @@ inline Checkpoint parse(const std::string& path, std::string_view file) {
     ranges.emplace_back(entry.begin, entry.end);
   }
   check_cover(path, std::move(ranges), size);
-  const auto sum = header.notes.extract("checksum"), version = header.notes.extract("gradual");
+  const auto own = [&](const char* name, auto may_be) -> std::optional<std::string> {
+    const auto found = header.notes.find(name);
+    if (found == header.notes.end() || !may_be(found->second)) return {};  // another program's note
+    return std::move(header.notes.extract(found).mapped());
+  };
+  const auto version = own("gradual", [](const std::string& text) { return text == "1"; });
+  const auto sum = own("checksum", [](const std::string& text) { return text.find_first_not_of("0123456789") == text.npos; });
   result.notes = std::move(header.notes);
-  if (sum.empty() != version.empty()) refuse("its checksum is damaged");  // each guards the other's name
-  if (!sum.empty() && sum.mapped() != checksum_of(result))
+  if (sum.has_value() != version.has_value()) refuse("its checksum is damaged");  // each guards the other
+  if (sum && *sum != checksum_of(result))
     refuse("its checksum does not match: the file is damaged, or another program changed it and kept its notes 'gradual' and "
            "'checksum', without which it loads");
   return result;

@@ -38,8 +38,13 @@ struct MetricSet {
 class Averages {
  public:
   explicit Averages(MetricSet metrics = {}) : metrics_(metrics) {}
+  /// A weight below 0.
+  struct NegativeWeight {
+    double weight = 0;
+    std::int64_t place = 0;  ///< among all weights
+  };
   /// Restores another one from its `sums` of each array.
-  Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count);
+  Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count, NegativeWeight negative);
 
   /// Adds samples. `values`: the arrays of `MetricSet`, each of `count` elements; `weight` may be null: all ones. An element of
   /// weight 0 is ignored, whatever its value. Not inlined: within a session's step, sums would not stay in registers.
@@ -70,6 +75,8 @@ class Averages {
   /// Errors: DataError for a weight below 0, or a sum that `check_weight` refuses. `of` names its owner in errors.
   void check_weights(const char* of) const;
   std::int64_t count() const { return count_; }
+  /// Returns the first weight below 0; 0 if there is none.
+  const NegativeWeight& negative() const { return negative_; }
   const MetricSet& metrics() const { return metrics_; }
   std::span<const double> sums() const;
 
@@ -81,10 +88,7 @@ class Averages {
   double sum_[max_loss_arrays]{};
   double weight_ = 0;
   std::int64_t count_ = 0;
-  struct {
-    double weight = 0;
-    std::int64_t place = 0;  ///< among all weights
-  } negative_;               ///< the first weight below 0, if there is one
+  NegativeWeight negative_;
 };
 
 template <std::floating_point E>

@@ -9,8 +9,9 @@
 
 namespace gradual {
 
-GRADUAL_ONCE Averages::Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count)
-    : metrics_(metrics), weight_(weight), count_(count) {
+GRADUAL_ONCE Averages::Averages(MetricSet metrics, std::span<const double> sums, double weight, std::int64_t count,
+                                NegativeWeight negative)
+    : metrics_(metrics), weight_(weight), count_(count), negative_(negative) {
   std::ranges::copy(sums, sum_);
 }
 

@@ -61,6 +61,7 @@ GRADUAL_ONCE void validate(EagerTape& tape, std::int64_t before, std::span<const
       else for (std::int64_t s = 0; s < batch; ++s) check(s, 1, rows[static_cast<std::size_t>(s)]);
     });
   }
+  tape.values().accept_labels();
 }
 
 GRADUAL_ONCE void check_no_sums(const Tape& tape, const std::string& what) {

@@ -149,12 +149,13 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   /// Between windows a compiled session of the same parameters and optimizer can restore it, and vice versa. Errors:
   /// OptionError where a window's step has failed.
   Checkpoint state() const {
-    if (waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
+    progress().check_can_be_saved();
     return or_memory_error("the state of a session", [&] { return State::read(core_); });
   }
   /// A window that had begun can end only once each of its earlier parts' computations has been recorded again. Errors:
   /// FileError for a state of other parameters, another optimizer, block length or reduction, naming it, or of a window begun
-  /// by a compiled session; OptionError for a window that does not fit this session's. Nothing is changed then.
+  /// by a compiled session or with other frozen names; OptionError for a window that does not fit this session's. Nothing is
+  /// changed then.
   void restore(const Checkpoint& state) {
     check_idle("restore");
     or_memory_error("restoring a session", [&] { detail::in_file(state, [&] { State::write(core_, state); }); });
@@ -326,6 +327,7 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
                             .step = static_cast<std::uint64_t>(step_count())};
     tape.values().bind_random(random);
     const Loss loss = recorded(tape, record);
+    detail::validate(tape, part.first, rows);
     if (const std::int64_t taken = samples_until_full(tape, loss, part.samples); taken < part.samples) {
       Part until_full = part;
       until_full.samples = taken;
@@ -338,7 +340,6 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
       const Var scale = loss_scales<Rule> > 0 ? value_of(core_.scaler().scale(), loss.value) : Var{};
       detail::record_gradients_of(tape, loss, space_, scale, core_.arrays().frozen().parameters());
     }
-    detail::validate(tape, part.first, rows);
     core_.add(tape, part.samples, part.last);
     return part.samples;
   }

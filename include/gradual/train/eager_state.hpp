@@ -40,7 +40,10 @@ class EagerState {
     const bool begun = counters.position > 0;
     if (!begun) counters.losses = Averages();
     add_notes(file, kind(core), program, {core.options_.seed, !begun, counters, core.scaler_});
-    if (begun) add_sums(file, core.sums_.begun(), device);
+    if (begun) {
+      add_frozen(file, core.arrays_.frozen(), core.arrays_.parameters().declared());
+      add_sums(file, core.sums_.begun(), device);
+    }
     if constexpr (opaque) add_opaque(file, core.opaque_.optimizer());
     return file;
   }
@@ -48,6 +51,7 @@ class EagerState {
   static void write(Core& core, const Checkpoint& file) {
     core.arrays_.parameters().require_values();
     const StateCounters c = counters_in(file, kind(core), program, core.progress_.ends(), nullptr);
+    check_frozen(file, core.arrays_.frozen(), core.arrays_.parameters().declared(), c.window.position, true);
     const std::vector<StatePiece> places = pieces(core);
     for (const StatePiece& piece : places) check_tensor(file, piece.name, piece.shape, piece.dtype);
     std::vector<eager::BegunSums> begun;

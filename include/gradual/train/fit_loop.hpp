@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -78,6 +79,8 @@ class FitLoop {
   /// `inside`: an epoch has begun.
   void end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside = false);
   void begin_next_epoch();
+  /// Moves back to where a window began, or to where the epoch began in it.
+  void move_back(std::int64_t samples) { state_.done = std::max<std::int64_t>(0, state_.done - samples); }
   void forget_best();
   /// Returns a NonFiniteError where all windows of an epoch were dropped and no smaller loss scale will help the next, a
   /// DataError where all its weights, or those that patience judges by, are 0, an OptionError where it had no window, else

@@ -39,7 +39,8 @@ History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
     try {
       return run_epochs(net, request);
     } catch (...) {
-      if (state_.done == 0) forget_best();  // no interrupted epoch remains to be continued
+      if (!inside_epoch_ && !state_.begun) forget_best();  // no interrupted epoch remains to be continued
+      inside_epoch_ = false;
       throw;
     }
   });
@@ -47,7 +48,7 @@ History FitLoop<Real>::fit(FittedNet<Real>& net, const FitRequest& request) {
 
 template <class Real>
 void FitLoop<Real>::discard_epoch() {
-  if (state_.done > 0) begin_next_epoch();
+  if (state_.begun) begin_next_epoch();
   forget_best();
 }
 
@@ -110,7 +111,7 @@ void FitLoop<Real>::check(const FittedNet<Real>& net) const {
 
 template <class Real>
 void FitLoop<Real>::check_begun(const FitState<Real>& state) const {
-  if (state.done == 0) return;
+  if (!state.begun) return;
   if (const std::int64_t samples = running_->samples(); state.samples != samples)
     throw DataError("fit: epoch " + std::to_string(state.epoch + 1) + " has begun on " + std::to_string(state.samples) +
                     " samples, but now there are " + std::to_string(samples) +
@@ -167,7 +168,7 @@ History FitLoop<Real>::run_epochs(FittedNet<Real>& net, const FitRequest& reques
 template <class Real>
 void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> order, ProgressLine& line,
                               const FitRequest& request) {
-  const SetWhile<bool> inside(inside_epoch_, true);
+  inside_epoch_ = true;
   const auto epoch = static_cast<std::uint64_t>(state_.epoch);
   state_.samples = net.samples();
   state_.drawn_by = drawn_by();
@@ -182,13 +183,15 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     try {
       net.learn(rows, epoch, last && tail_ == Tail::step, state_.done);
     } catch (...) {  // a forgotten window is learned again from its beginning, a dropped one is not
-      if (const SessionStanding now = net.standing(); now.position == 0 && now.dropped_windows == before.dropped_windows)
-        state_.done = std::max<std::int64_t>(0, already - before.position);
+      const SessionStanding now = net.standing();
+      if (now.given == 0 && now.dropped_windows == before.dropped_windows) state_.done = already, move_back(before.given);
+      state_.begun = state_.done > 0 || now.again;
       throw;
     }
+    state_.begun = true;
     const std::int64_t taken = state_.done - already;
     const SessionStanding now = net.standing();
-    if (now.again && now.position == 0) state_.done = std::max<std::int64_t>(0, state_.done - net.window());
+    if (now.again && now.position == 0) move_back(net.window());
     if (state_.done == state_.samples && tail_ == Tail::drop) net.discard();
     if (now.dropped_windows > before.dropped_windows)  // a NaN parameter would have every later window dropped too
       check_parameters(net, "within epoch ", state_.epoch, [&] { end_patience(net, line, request, true); });
@@ -197,6 +200,7 @@ void FitLoop<Real>::run_epoch(FittedNet<Real>& net, std::span<std::int32_t> orde
     if (request.on_micro_batch) request.on_micro_batch(taken);
     if (stepped && request.on_step) request.on_step(net.standing().steps, net.last_window());
   }
+  inside_epoch_ = false;
 }
 
 template <class Real>
@@ -239,6 +243,7 @@ template <class Real>
 void FitLoop<Real>::begin_next_epoch() {
   ++state_.epoch;
   state_.done = 0;
+  state_.begun = false;
   state_.sums = Averages(metrics_);
 }
 
@@ -246,6 +251,7 @@ template <class Real>
 void FitLoop<Real>::end_patience(FittedNet<Real>& net, ProgressLine& line, const FitRequest& request, bool inside) {
   const bool later = state_.without_progress > 0 || inside, others = later || request.validate_averaged;
   if (request.patience > 0 && others && !state_.best.empty()) {
+    move_back(net.standing().given);
     net.discard();  // the rest that Tail::carry left has gradients at the old parameters
     net.set_parameters(state_.best);
     if (later) line.restored(state_.epoch - state_.without_progress);

@@ -13,6 +13,7 @@ template <class Real>
 struct FitState {
   int epoch = 0;             ///< number of complete ones
   std::int64_t done = 0;     ///< samples taken of the epoch that has begun
+  bool begun = false;        ///< whether one has, even where it is to be learned from its first sample
   std::int64_t samples = 0;  ///< size of that epoch's data set
   std::uint64_t drawn_by = 0;  ///< hash of the weights that epoch draws by; 0 where it visits every sample
   Averages sums;             ///< over that epoch
@@ -23,6 +24,7 @@ struct FitState {
   void store(Checkpoint& file) const {
     file.notes["epoch"] = detail::exact_text(epoch);
     file.notes["epoch done"] = detail::exact_text(done);
+    if (begun && done == 0) file.notes["epoch begun"] = "";
     file.notes["epoch samples"] = detail::exact_text(samples);
     if (drawn_by != 0) file.notes["epoch drawn by"] = detail::exact_text(drawn_by);
     file.notes["epoch sums"] = detail::exact_text(sums);
@@ -37,6 +39,7 @@ struct FitState {
     FitState state;
     state.epoch = detail::number_in(file, "epoch", 0);
     state.done = detail::number_in<std::int64_t>(file, "epoch done", 0);
+    state.begun = state.done > 0 || file.notes.contains("epoch begun");
     state.samples = detail::number_in<std::int64_t>(file, "epoch samples", state.done);
     if (file.notes.contains("epoch drawn by"))
       state.drawn_by = detail::number_in<std::uint64_t>(file, "epoch drawn by", 1);

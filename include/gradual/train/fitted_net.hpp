@@ -11,7 +11,9 @@ namespace gradual::detail {
 
 /// A session's position between two micro-batches.
 struct SessionStanding {
-  std::int64_t steps, position, dropped_windows, dropped_micro_batches;
+  std::int64_t steps, position;
+  std::int64_t given;  ///< samples given to the window: also those dropped
+  std::int64_t dropped_windows, dropped_micro_batches;
   double loss_scale;
   bool again, waits_for_step;  ///< as those of `SessionBase`
 };

@@ -19,14 +19,20 @@ GRADUAL_ONCE std::string exact_text(const Averages& averages) {
   std::string text = exact_text(averages.count()) + ' ' + exact_text(averages.weight());
   for (const double sum : averages.sums()) text += ' ' + exact_text(sum);
   if (averages.metrics().own != 0) text += ';' + exact_text(averages.metrics().own);
+  if (const auto& [weight, place] = averages.negative(); weight < 0) text += '!' + exact_text(place) + ' ' + exact_text(weight);
   return text;
 }
 
 GRADUAL_ONCE Averages averages_in(const Checkpoint& file, const std::string& name, const MetricSet* metrics) {
   const std::string& text = file.note(name);
-  const std::size_t semicolon = std::min(text.find(';'), text.size());
+  const std::size_t negative = std::min(text.find('!'), text.size()), semicolon = std::min(text.find(';'), negative);
   unsigned own = 0;
-  if (semicolon < text.size()) std::from_chars(text.data() + semicolon + 1, text.data() + text.size(), own);
+  if (semicolon < negative) std::from_chars(text.data() + semicolon + 1, text.data() + negative, own);
+  Averages::NegativeWeight below;
+  if (negative < text.size()) {
+    const auto place = std::from_chars(text.data() + negative + 1, text.data() + text.size(), below.place);
+    if (place.ptr != text.data() + text.size()) std::from_chars(place.ptr + 1, text.data() + text.size(), below.weight);
+  }
   const char *at = text.data(), *const end = at + semicolon;
   std::int64_t count = 0;
   const auto first = std::from_chars(at, end, count);
@@ -39,12 +45,12 @@ GRADUAL_ONCE Averages averages_in(const Checkpoint& file, const std::string& nam
   }
   const MetricSet theirs(static_cast<int>(numbers.size()) - 2 - std::popcount(own), own);
   good = good && count >= 0 && count <= most_counted<std::int64_t> && theirs.count >= 0 && theirs.count <= max_metrics &&
-         (own >> theirs.count) == 0;
+         (own >> theirs.count) == 0 && (negative == text.size() || (below.weight < 0 && below.place >= 0));
   if (!good || (metrics != nullptr && count > 0 && theirs != *metrics))
     throw FileError("the file's note '" + name + "' does not hold a loss and " +
                     (metrics == nullptr ? "some" : std::to_string(metrics->count)) + " metrics: '" + text + "'");
   if (count == 0) return Averages(metrics == nullptr ? MetricSet() : *metrics);
-  return {theirs, std::span(numbers).subspan(1), numbers[0], count};
+  return {theirs, std::span(numbers).subspan(1), numbers[0], count, below};
 }
 
 }  // namespace gradual::detail

@@ -169,7 +169,7 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   /// bits. Parameters are stored by name, as in a file of parameters alone. Left out, since whoever restores it may choose
   /// others: the rule's numbers and schedules (though not the step they continue from), where later windows end, frozen names
   /// (inside a window no fewer, as it lacks their gradients) and what is done with non-finite values. Threads, micro-batches
-  /// and budgets change no bit.
+  /// and budgets change no bit. Errors: OptionError where a window's step has failed; MemoryError.
   Checkpoint state() const { return core_.state(detail::named_type<detail::HeldBy<Optimizer>>()); }
   /// Errors: FileError for a state of another net, optimizer, block length or reduction, naming it; OptionError for a window
   /// that does not fit this session's. Nothing is changed then.

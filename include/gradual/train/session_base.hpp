@@ -27,6 +27,8 @@ class SessionBase {
   std::int64_t step_count() const { return progress().steps(); }
   /// Returns the number of samples that the window has taken, without those of dropped micro-batches.
   std::int64_t position() const { return progress().position(); }
+  /// Returns the number of samples given to the window, also those of dropped micro-batches.
+  std::int64_t samples_given() const { return progress().given(); }
   /// Returns the position at which the window that has begun is full, unless its weights fill it before.
   std::int64_t window() const { return progress().length(); }
   /// Return how many were dropped since this session was made because their loss or gradient was not finite.

@@ -207,6 +207,7 @@ void SessionCore<Arena, Opaque>::set_parameters(std::span<const Real> values) {
 template <class Arena, class Opaque>
 Checkpoint SessionCore<Arena, Opaque>::state(const char* optimizer) const {
   window_.take_losses();
+  progress().check_can_be_saved();
   return or_memory_error("the state of a session", [&] { return state_of(kind(optimizer), options_, window_, step_); });
 }
 

@@ -58,7 +58,7 @@ inline double divisor(const SessionOptions& o, double weight) { return o.reducti
 /// Whether a window may end elsewhere than after `global_batch` samples.
 inline bool windows_vary(const SessionOptions& o) { return is_given(o.window_samples) || is_given(o.window_weight); }
 
-/// Answers every call to a session that was moved from. Errors: OptionError, always.
+/// Refuses a call that needs what a session had before it was moved from. Errors: OptionError, always.
 [[noreturn, gnu::cold]] void refuse_moved();
 
 /// Returns the options of a compiled session with both sizes filled in. `every`: calls per window; 0: counted in samples.

@@ -60,7 +60,7 @@ void restore(const Checkpoint& file, const StateKind& kind, SessionOptions& opti
   using Shadow = typename std::remove_cvref_t<decltype(arena)>::Shadow;
   const SessionTables& tables = arena.tables();
   const StateCounters c = counters_in(file, kind, fingerprint(tables), window.progress().ends(), &tables.metrics);
-  check_frozen(file, arena.frozen(), tables.parameters, c.window.position);
+  check_frozen(file, arena.frozen(), tables.parameters, c.window.position, false);
   const std::vector<StatePiece> places = pieces_of(arena, kind.states, c.window.position, c.closed);
   for (const StatePiece& piece : places) {
     check_tensor(file, piece.name, piece.shape, piece.dtype);

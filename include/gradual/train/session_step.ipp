@@ -33,7 +33,8 @@ int SessionStep<Arena, Opaque>::end_ahead(W& window, const SessionOptions& optio
   Arena& arena = window.arena();
   const double weight = static_cast<double>(progress.position() * arena.tables().loss_unit);
   const double divisor = detail::divisor(options, weight), scale = scaler_.scale();
-  const auto numbers = numbers_.in_step({progress.steps(), divisor, scale});  // on error, window waits
+  progress.begin_step();  // on error the window waits
+  const auto numbers = numbers_.in_step({progress.steps(), divisor, scale});
   window.derive_for_training();
   window.close_blocks();
   bool finite = false;
@@ -72,7 +73,10 @@ template <class Arena, class Opaque>
   const EndedWindow ended = progress.ending();
   const double scale = scaler_.scale(), weight = ended.losses.weight(), divisor = detail::divisor(options, weight);
   std::span<const Sum> numbers;
-  if (ended.learns) numbers = numbers_.in_step({progress.steps(), divisor, scale, ended.evaluation});  // on error, window waits
+  if (ended.learns) {
+    progress.begin_step();  // on error the window waits
+    numbers = numbers_.in_step({progress.steps(), divisor, scale, ended.evaluation});
+  }
   window.close_blocks();
   const NoiseSums noise = progress.noise().end_window();
   window.clear();

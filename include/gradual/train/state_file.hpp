@@ -81,9 +81,10 @@ StateCounters counters_in(const Checkpoint& file, const StateKind& kind, const s
 
 /// Notes the frozen parameters of a window, whose gradients are not in a state.
 void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters);
-/// Errors: FileError for a parameter frozen in the file but not here.
+/// Errors: FileError for a parameter frozen in the file but not here or, if the window's sums must be `exactly` the file's, the
+/// other way round.
 void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
-                  std::int64_t position);
+                  std::int64_t position, bool exactly);
 
 /// Throws OptionError for a window that ends inside a block, for which a session has no memory.
 [[noreturn]] void refuse_open_block(std::int64_t position, std::int64_t block_samples);

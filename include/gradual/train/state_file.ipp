@@ -140,12 +140,15 @@ GRADUAL_ONCE void add_frozen(Checkpoint& file, const Frozen& frozen, std::span<c
     file.notes[frozen_note + parameters[static_cast<std::size_t>(p)].name.string()] = "";
 }
 GRADUAL_ONCE void check_frozen(const Checkpoint& file, const Frozen& frozen, std::span<const ParameterInfo> parameters,
-                               std::int64_t position) {
-  for (int p = 0; p < static_cast<int>(parameters.size()); ++p)
-    if (const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
-        !frozen.contains(p) && file.notes.contains(frozen_note + name))
-      throw FileError("the state ends at sample " + exact_text(position) + " of a window in which '" + name +
-                      "' is frozen: freeze it here as well, or save where a window ends");
+                               std::int64_t position, bool exactly) {
+  for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
+    const std::string name = parameters[static_cast<std::size_t>(p)].name.string();
+    const bool theirs = file.notes.contains(frozen_note + name), ours = frozen.contains(p);
+    if (theirs == ours || position == 0 || (ours && !exactly)) continue;
+    throw FileError("the state ends at sample " + exact_text(position) + " of a window in which '" + name +
+                    (theirs ? "' is frozen: freeze it here as well" : "' is not frozen: do not freeze it here") +
+                    ", or save where a window ends");
+  }
 }
 
 [[noreturn]] GRADUAL_ONCE void refuse_open_block(std::int64_t position, std::int64_t block_samples) {

@@ -167,8 +167,8 @@ class Trainer {
     const SessionOptions& options() const override { return session().options(); }
     detail::SessionStanding standing() const override {
       const Session& s = session();
-      return {s.step_count(), s.position(), s.dropped_windows(), s.dropped_micro_batches(), s.loss_scale(), s.again(),
-              s.waits_for_step()};
+      return {s.step_count(), s.position(), s.samples_given(), s.dropped_windows(), s.dropped_micro_batches(), s.loss_scale(),
+              s.again(), s.waits_for_step()};
     }
     std::int64_t window() const override { return session().window(); }
     const Averages& last_window() const override { return session().last_window(); }

@@ -25,9 +25,10 @@ class UpdateNumbers {
   template <class Rule>
   [[gnu::cold]] UpdateNumbers(const Rule& rule, const std::vector<Scalar>& scalars);
 
-  /// Returns them for a step. Errors: OptionError for an invalid one.
+  /// Returns them for a step. Errors: OptionError for an invalid one; going back depends on none.
   std::span<const Real> in_step(const UpdateStep& step) {
-    for (const Number& number : varying_) set(number, value_of_scalar(number.scalar, step.steps, step.loss_scale), step.steps);
+    for (const Number& number : step.evaluation == Evaluation::back ? std::span<const Number>() : varying_)
+      set(number, value_of_scalar(number.scalar, step.steps, step.loss_scale), step.steps);
     values_[window_weight] = static_cast<Real>(step.weight);
     values_[step_count] = static_cast<Real>((step.steps + 1) * static_cast<int>(step.evaluation));
     return values_;

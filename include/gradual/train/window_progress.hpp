@@ -55,10 +55,13 @@ class WindowProgress {
   bool full() const { return now_.position == length() || now_.losses.weight() >= full_weight(); }
   /// Whether it has ended but its step failed.
   bool waits_for_step() const { return stepping_ || (ends_.calls() == 0 && now_.position > 0 && full()); }
+  /// Errors: OptionError where it does, as its state cannot be restored.
+  void check_can_be_saved() const;
   /// Begins to close its sums: it takes no more samples until `clear`.
   void begin_step() { stepping_ = true; }
-  /// Whether any samples were given to it.
-  bool has_begun() const { return now_.position + now_.dropped > 0; }
+  /// Returns the number of samples given to it.
+  std::int64_t given() const { return now_.position + now_.dropped; }
+  bool has_begun() const { return given() > 0; }
 
   /// Returns how many samples fit into the window; the largest number where it is counted in calls.
   std::int64_t room() const;

@@ -27,13 +27,18 @@ GRADUAL_ONCE WindowProgress::WindowProgress(const SessionOptions& options, std::
   now_.losses = now_.last = Averages(metrics);
 }
 
+GRADUAL_ONCE void WindowProgress::check_can_be_saved() const {
+  if (waits_for_step()) throw OptionError("state: the window's step has failed: flush it again, or discard it");
+}
+
 GRADUAL_ONCE std::int64_t WindowProgress::room() const {
   return ends_.calls() == 0 ? length() - now_.position : std::numeric_limits<std::int64_t>::max();
 }
 
 GRADUAL_ONCE void WindowProgress::check_room(std::int64_t samples) const {
   if (!twice_ || ends_.calls() != 0) return;
-  const std::int64_t left = length() - (full() ? 0 : now_.position);
+  const std::int64_t next = again() ? ends_.samples(now_.step + 1) : now_.position;  // after the step that is waited for
+  const std::int64_t left = waits_for_step() ? next : length() - now_.position;
   if (samples > left)
     throw OptionError("accumulate: " + std::to_string(samples) + " samples, but " + std::to_string(left) +
                       " end the window; the optimizer evaluates each window twice, so none may go into the next");

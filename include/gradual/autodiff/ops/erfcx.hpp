@@ -23,13 +23,21 @@ struct Erfcx {
   GRADUAL_HD static constexpr T apply(T x) {
     return math::erfcx(x);
   }
-  /// Multiplies g by 2x y − 2/√π or, where that cancels, by −1/(√π x²).
+  /// Multiplies g by 2x y − 2/√π or, where that cancels, by the asymptotic series −(1/√π x²) (1 − 3/(2x²) + 3·5/(2x²)² − …)
+  /// (Abramowitz and Stegun 7.1.23, differentiated).
   static constexpr Var vjp(Var g, Var x, Var y) {
-    const Var near = x < 1e4, slope = 2.0 * (where(near, x, 0.0) * y - 0.5641895835477563);
-    return strong_mul(g, where(near, slope, -square(0.7511255444649425 / where(near, 1e4, x))));
+    const double far = x.dtype() == DType::f64 ? 16 : 5;
+    const Var near = x < far, slope = 2.0 * (where(near, x, 0.0) * y - 0.5641895835477563);
+    const Var s = 0.5 * square(1.0 / where(near, far, x));
+    Var series = 1.0 - 15.0 * s;
+    for (int odd = 13; odd > 1; odd -= 2) series = 1.0 - static_cast<double>(odd) * s * series;
+    return strong_mul(g, where(near, slope, -1.1283791670955126 * s * series));
   }
 };
 
-constexpr Var erfcx(Var x) { return elementwise<Erfcx>(x); }
+/// Computed in float for 16 bits, since its derivative is a small difference of large numbers.
+constexpr Var erfcx(Var x) {
+  return in_float(x, [](Var v) { return elementwise<Erfcx>(v); });
+}
 
 }  // namespace gradual
