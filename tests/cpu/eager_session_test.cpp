@@ -329,6 +329,7 @@ TEST(EagerLabels, AreCheckedBeforeWhatTheyChooseIsRead) {
             "input 1, sample 6: label 1000000000 is outside the 5 classes 0 to 4");
   EXPECT_EQ(refused({.global_batch = 8, .freeze = {"weights"}},
                     [&](const Loss& loss, Var label) {
+                      EXPECT_THROW(value(loss.value), DataError);
                       const Tensor seen = value(gather(weights.on(loss.value), label));
                       return Loss(loss.value * static_cast<double>(seen.values<float>()[0]));
                     }),

@@ -157,6 +157,36 @@ TEST_F(ErrorsWithinEpochs, AnEpochHasBegunWhereItsFirstWindowMustBeGivenAgain) {
   }
 }
 
+TEST_F(ErrorsWithinEpochs, ARateRefusedBetweenTheEvaluationsOfAWindowIsWaitedFor) {
+  static double rate = 0.01;
+  const auto twice = Accumulate{Sam{Adam{.learning_rate = schedule::variable(rate)}}};
+  Trainer whole(ClassifierNet{}, twice, options);
+  whole.fit(data, {.epochs = 2});
+  const auto expect_same = [&](auto& broken) {
+    for (const int refused : {1, 2, 3}) {  // in the first evaluation, in the second, in the next window's second
+      int given = 0;
+      EXPECT_THROW(broken.fit(data, {.epochs = 1, .on_micro_batch = [&](std::int64_t) {
+                                if (++given == refused) rate = std::numeric_limits<double>::quiet_NaN();
+                              }}),
+                   OptionError);
+      EXPECT_TRUE(broken.session().waits_for_step());
+      rate = 0.01;
+    }
+    while (broken.epoch() < 2) broken.fit(data, {.epochs = 1});
+    EXPECT_EQ(learned_by(broken), learned_by(whole));
+  };
+  Trainer broken(ClassifierNet{}, twice, options);
+  expect_same(broken);
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  EagerNet eager(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const std::int32_t> label) {
+    const Var features = tape.input(in, {9});
+    return net.loss(features, tape.input(label));
+  });
+  Trainer eagerly(eager, twice, options);
+  expect_same(eagerly);
+}
+
 TEST_F(ErrorsWithinEpochs, AWindowThatPatienceForgetsIsLearnedByTheNextFit) {
   int given = 0;
   trainer.fit(data, {.epochs = 9, .patience = 9, .monitor = by_epoch, .on_micro_batch = [&](std::int64_t) {

@@ -238,7 +238,7 @@ TEST_F(Resume, AWindowStillHasTheNegativeWeightThatItHadBefore) {
   EXPECT_EQ(why.substr(0, 29), "weight 3 of a window is -2: a");
   EXPECT_EQ(error_of<DataError>([&] { give(resumed, 16, 16); }), why);
   give(whole, 0, 16);
-  for (const char* bad : {"!", "!3", "!3 2", "!-1 -2", "!x -2"}) {
+  for (const char* bad : {"!", "!3", "!3 2", "!-1 -2", "!x -2", "!3 -2x", "!3x-2", "!3 -2;1"}) {
     Checkpoint damaged = whole.state();
     damaged.notes["window"] = damaged.note("window").substr(0, damaged.note("window").find('!')) + bad;
     EXPECT_THROW(resumed.restore(damaged), FileError) << bad;

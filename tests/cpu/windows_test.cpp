@@ -368,9 +368,34 @@ TEST(Windows, AStepThatARefusedRatePreventsIsMadeFirst) {
     for (const std::size_t at : {0, 10}) give(undisturbed, at, 10), undisturbed.flush();
     give(session, 0, 10);
     refused(session, [&] { session.flush(); });
+    session.evaluate(x, y);
     EXPECT_EQ(give(session, 10, 10), 1) << "the step that was waited for";
     EXPECT_EQ(session.flush(), 1);
     EXPECT_EQ(differing_bits(session.parameter_bytes(), undisturbed.parameter_bytes()), 0);
+  }
+  {
+    const SessionOptions in_blocks{.global_batch = 192, .micro_batch = 192, .open_blocks = OpenBlocks::as_needed};
+    const auto more = numbers(192 * 9);
+    const auto of_more = labels(192, 5);
+    const auto take = [&](auto& to, std::size_t count) {
+      return to.accumulate(std::span(more).first(count * 9), std::span(of_more).first(count));
+    };
+    Session session(ClassifierNet{}, Accumulate{adam}, in_blocks);
+    take(session, 128);
+    refused(session, [&] { session.flush(); });
+    EXPECT_EQ(error_of<OptionError>([&] { take(session, 64); }),
+              "accumulate: a part of 64 samples ends inside a block of 128; OpenBlocks::always allows parts of any size");
+    EXPECT_EQ(take(session, 128), 1);
+    EXPECT_EQ(take(session, 64), 1);
+  }
+  {
+    Session session(ClassifierNet{}, Accumulate{adam}, options);
+    give(session, 0, 10);
+    const std::vector<float> gradient(session.parameters().values().size(), 1.0f);
+    rate = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_THROW(session.apply(gradient, 1), OptionError);
+    rate = 0.1;
+    EXPECT_EQ(session.position(), 10);
   }
   const auto sam = Accumulate{Sam{adam}};
   Session session(ClassifierNet{}, sam, options), undisturbed(ClassifierNet{}, sam, options);

@@ -35,7 +35,7 @@ class SweepOnBoth : public gradual::op_checks::DerivativeCheck {
       executor->expect(tape.size());
       for (std::size_t i = 0; i < at.size(); ++i)
         executor->bindings().bind_input(tape.inputs[i].dtype == DType::i32 ? static_cast<const void*>(labels[i].data())
-                                                                : numbers[i].data());
+                                                                           : numbers[i].data());
       for (int id = 0; id < tape.size(); ++id) executor->run(tape, id);
     }
     for (int id = 0; id < tape.size(); ++id) {

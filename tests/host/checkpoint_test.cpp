@@ -187,9 +187,12 @@ TEST_F(Checkpoints, SaysWhatAHeaderHasInAWrongPlace) {
 TEST_F(Checkpoints, ReadsFilesWithoutAChecksum) {
   write(file, std::string(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"), 4);
   EXPECT_EQ(load(file).tensors.at("a").values, std::vector<float>{0});
-  for (const std::string note : {R"("checksum":"md5:abc")", R"("gradual":"yes")", R"("checksum":"0x12","gradual":"2")"}) {
-    write(file, "{\"__metadata__\":{" + note + R"(},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
-    EXPECT_TRUE(note.find(load(file).notes.begin()->second) != note.npos) << "another program's note";
+  using Notes = std::map<std::string, std::string>;
+  for (const auto& [note, read] : {std::pair(R"("checksum":"md5:abc")", Notes{{"checksum", "md5:abc"}}),
+                                   {R"("gradual":"yes")", Notes{{"gradual", "yes"}}},
+                                   {R"("checksum":"0x12","gradual":"2")", Notes{{"checksum", "0x12"}, {"gradual", "2"}}}}) {
+    write(file, std::string("{\"__metadata__\":{") + note + R"(},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+    EXPECT_EQ(load(file).notes, read) << "another program's";
   }
   for (const std::string note : {R"("checksum":"123")", R"("gradual":"1")", R"("checksum":"123","gradual":"2")"}) {
     write(file, "{\"__metadata__\":{" + note + R"(},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);

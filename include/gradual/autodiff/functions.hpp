@@ -40,6 +40,7 @@ constexpr Var operator<(Var a, Var b);
 constexpr Var operator<=(Var a, Var b);
 constexpr Var operator==(Var a, Var b);
 constexpr Var where(Var condition, Var yes, Var no);
+constexpr Var where(Var condition, double yes, double no);
 constexpr Var strong_mul(Var g, Var d);
 constexpr Var strong_divide(Var g, Var d);
 constexpr Var quotient(Var a, Var b);
@@ -89,12 +90,6 @@ constexpr Var sin(Var x);
 constexpr Var cos(Var x);
 constexpr Var maximum(Var a, Var b);
 constexpr Var stop_gradient(Var x);
-
-/// Integers choose between numbers in the type of parameters.
-constexpr Var where(Var condition, double yes, double no) {
-  const bool integers = condition.valid() && condition.dtype() == DType::i32;
-  return where(condition, yes, constant_like(integers ? convert(condition, condition.tape->real) : condition, no));
-}
 
 /// Returns a value in the type in which it is computed: float where it has 16 bits.
 constexpr Var widened(Var x) { return x.valid() ? convert(x, computed_in(x.dtype())) : x; }

@@ -142,6 +142,7 @@ class Executor : public TapeExecutor {
   };
   /// Errors: DataError.
   void check(const Tape& tape, const Labels& labels);
+  void check_unchecked(const Tape& tape);
 
   void count_uses(const Node& node, int times);
   /// Records that a computation has read a value, which is released if it is of samples and has no readers left.

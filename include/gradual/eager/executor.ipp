@@ -2,6 +2,7 @@
 #include <gradual/eager/executor.hpp>
 
 #include <gradual/autodiff/label_text.hpp>
+#include <gradual/autodiff/ops/input.hpp>
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/with_type.hpp>
 #include <gradual/eager/by_sample.hpp>
@@ -72,8 +73,21 @@ GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
 }
 
 GRADUAL_ONCE void Executor::check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) {
-  if (deferring_ && staged) unchecked_.push_back({op, id, range});
-  else check(tape, {op, id, range});
+  if (!deferring_ || !staged) return check(tape, {op, id, range});
+  int source = id;
+  while (gradual::detail::is_view(tape[source])) source = tape[source].in[0];
+  if (is_input(tape[source], Input::sample)) unchecked_.push_back({op, id, range});  // others are in range by what they are
+}
+
+GRADUAL_ONCE void Executor::check_unchecked(const Tape& tape) {
+  std::vector<Labels> all;
+  all.swap(unchecked_);  // the labels themselves may be read
+  try {
+    for (const Labels& labels : all) check(tape, labels);
+  } catch (...) {
+    unchecked_.swap(all);
+    throw;
+  }
 }
 
 GRADUAL_ONCE void Executor::check(const Tape& tape, const Labels& labels) {

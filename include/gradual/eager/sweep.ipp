@@ -89,7 +89,7 @@ GRADUAL_ONCE void Executor::Sweep::stop() {
 
 GRADUAL_ONCE void Executor::settle(const Tape& tape, int id) {
   if (!values_[id].noted) return;
-  for (const Labels& labels : std::exchange(unchecked_, {})) check(tape, labels);
+  if (!unchecked_.empty()) check_unchecked(tape);
   needed_.reserve(static_cast<std::size_t>(values_.size()));
   needed_.clear();
   const auto need = [&](int node) {

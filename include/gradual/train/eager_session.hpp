@@ -64,14 +64,17 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
   }
 
   /// Does the same with samples `rows` of a data set, whose values `record` supplies in that order, until a window is full;
-  /// `last` ends the window with them. Random numbers are keyed by epoch and place in the data set. Adds the number of samples
-  /// taken to `taken`, even if the step that follows throws. Errors: as `accumulate`; OptionError for windows of calls.
+  /// `last` ends the window with them; makes only the step if one is waited for. Random numbers are keyed by epoch and place in
+  /// the data set. Adds the number of samples taken to `taken`, even if the step that follows throws. Errors: as `accumulate`; OptionError for windows of calls.
   template <class Record>
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Record record) {
     check_idle("accumulate_rows");
     if (progress().ends().calls() != 0) throw OptionError("accumulate_rows: needs windows that are counted in samples");
-    if (waits_for_step() && (core_.step() > 0 || rows.empty())) return;
+    if (waits_for_step()) {
+      core_.step();
+      return;
+    }
     const std::int64_t samples = std::ssize(rows);
     check_samples(samples);
     std::int64_t most = options().micro_batch, done = 0;

@@ -25,7 +25,7 @@ class EagerState {
   using Core = EagerCore<Real, Optimizer>;
   using Rule = gradual::RuleOf<Optimizer>;
   static constexpr bool opaque = holds_opaque<HeldBy<Optimizer>>;
-  static constexpr const char* program = "eager";
+  static constexpr const char* program = "eager, with frozen names";
 
  public:
   static constexpr int states = opaque ? 0 : state_size<StateOf<Rule>>();  ///< an opaque optimizer's is a copy of the gradient

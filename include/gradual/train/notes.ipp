@@ -29,14 +29,18 @@ GRADUAL_ONCE Averages averages_in(const Checkpoint& file, const std::string& nam
   unsigned own = 0;
   if (semicolon < negative) std::from_chars(text.data() + semicolon + 1, text.data() + negative, own);
   Averages::NegativeWeight below;
-  if (negative < text.size()) {
-    const auto place = std::from_chars(text.data() + negative + 1, text.data() + text.size(), below.place);
-    if (place.ptr != text.data() + text.size()) std::from_chars(place.ptr + 1, text.data() + text.size(), below.weight);
+  bool good = negative == text.size();
+  if (const char* const stop = text.data() + text.size(); !good) {
+    const auto place = std::from_chars(text.data() + negative + 1, stop, below.place);
+    if (place.ec == std::errc{} && place.ptr != stop && *place.ptr == ' ') {
+      const auto weight = std::from_chars(place.ptr + 1, stop, below.weight);
+      good = weight.ec == std::errc{} && weight.ptr == stop && below.weight < 0 && below.place >= 0;
+    }
   }
   const char *at = text.data(), *const end = at + semicolon;
   std::int64_t count = 0;
   const auto first = std::from_chars(at, end, count);
-  bool good = first.ec == std::errc{};
+  good = good && first.ec == std::errc{};
   std::vector<double> numbers;
   for (at = first.ptr; good && at != end;) {
     const auto [last, error] = std::from_chars(at + 1, end, numbers.emplace_back());
@@ -45,7 +49,7 @@ GRADUAL_ONCE Averages averages_in(const Checkpoint& file, const std::string& nam
   }
   const MetricSet theirs(static_cast<int>(numbers.size()) - 2 - std::popcount(own), own);
   good = good && count >= 0 && count <= most_counted<std::int64_t> && theirs.count >= 0 && theirs.count <= max_metrics &&
-         (own >> theirs.count) == 0 && (negative == text.size() || (below.weight < 0 && below.place >= 0));
+         (own >> theirs.count) == 0;
   if (!good || (metrics != nullptr && count > 0 && theirs != *metrics))
     throw FileError("the file's note '" + name + "' does not hold a loss and " +
                     (metrics == nullptr ? "some" : std::to_string(metrics->count)) + " metrics: '" + text + "'");

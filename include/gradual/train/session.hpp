@@ -79,10 +79,10 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   }
 
   /// Does the same with samples `rows` of a whole data set, which it first copies together, until a window is full; `last` ends
-  /// the window with them. Random numbers are keyed by epoch and place in the data set. Adds the number of samples taken to
-  /// `taken`, even if the step that follows throws. Errors, before anything is changed: as `accumulate`, for the rows that the
-  /// window has room for; OptionError without `gather`, for windows counted in calls or samples in a device's memory; DataError
-  /// for rows not in the data set.
+  /// the window with them; makes only the step if one is waited for. Random numbers are keyed by epoch and place in the data
+  /// set. Adds the number of samples taken to `taken`, even if the step that follows throws. Errors, before anything is changed:
+  /// as `accumulate`, for the rows that the window has room for; OptionError without `gather`, for windows counted in calls or
+  /// samples in a device's memory; DataError for rows not in the data set.
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Span<T>... data) {
     const auto reads = [&](const void* values) {
@@ -108,8 +108,8 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   void discard() { core_.discard(); }
 
   /// Steps on a gradient that was summed elsewhere, one value per parameter element, which is divided by `weight` here. Forgets
-  /// a window that has begun. Errors: DataError for another number of values, a value that is not finite or a weight that is
-  /// not positive.
+  /// a window that has begun. Errors, before anything is changed: DataError for another number of values, a value that is not
+  /// finite or a weight that is not positive; OptionError for a number of the rule that this step refuses.
   void apply(std::span<const Sum> gradient_sum, double weight) {
     static_assert(!evaluates_twice<Rule>, "apply: the optimizer evaluates each window twice: one gradient is not enough");
     core_.apply(gradient_sum, weight);

@@ -69,7 +69,10 @@ template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::add_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last,
                                           std::int64_t& taken, Samples data) {
   require_transient();
-  if (finish_full_window() > 0) return;
+  if (progress().waits_for_step()) {
+    step();  // after which these rows may not be the next: a window may have to be given again
+    return;
+  }
   follow_memory();
   const auto count = static_cast<std::int64_t>(rows.size());
   check_blocks(std::min(count, progress().room()), last);
@@ -106,9 +109,10 @@ void SessionCore<Arena, Opaque>::apply(std::span<const Sum> gradient_sum, double
   check_weight(weight);
   if (!math::all_finite(gradient_sum)) throw DataError("apply: a gradient that is not finite");
   require_transient();
-  discard();
-  arena().queue().write(arena().gradients(), gradient_sum.data(), static_cast<std::int64_t>(gradient_sum.size_bytes()));
-  step_.apply(window_, weight);
+  step_.apply(window_, weight, [&] {
+    discard();
+    arena().queue().write(arena().gradients(), gradient_sum.data(), static_cast<std::int64_t>(gradient_sum.size_bytes()));
+  });
 }
 
 /// Samples that a processor thread computes at once where it may choose: activations of more leave its cache.

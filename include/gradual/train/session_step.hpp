@@ -37,8 +37,9 @@ class SessionStep {
   /// cannot be a divisor, or one other than that to be given again; NonFiniteError where the options ask for it.
   int end(Window& window, const SessionOptions& options);
 
-  /// Steps on gradients already in their places, without a window.
-  void apply(Window& window, double weight);
+  /// Steps on gradients that put() has put in their places, without a window. Errors: OptionError, before that.
+  template <class F>
+  void apply(Window& window, double weight, F put);
 
   /// Forgets a window.
   void discard(Window& window);

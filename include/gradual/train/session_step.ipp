@@ -102,8 +102,10 @@ template <class Arena, class Opaque>
 }
 
 template <class Arena, class Opaque>
-void SessionStep<Arena, Opaque>::apply(Window& window, double weight) {
+template <class F>
+void SessionStep<Arena, Opaque>::apply(Window& window, double weight, F put) {
   const auto numbers = numbers_.in_step({.steps = window.progress().steps(), .weight = weight});
+  put();
   window.progress().divide_gradient_by(weight);
   update(window, numbers);
   window.progress().count_step();

@@ -100,7 +100,7 @@ class Trainer {
   /// Saves everything that decides how training continues: the session's state, the epoch and the position in it, and the best
   /// parameters seen; in addition, what `file` holds, such as notes, which `load_state` ignores. May be called from `on_epoch`,
   /// `on_step` and `on_micro_batch`; a run that loads it ends in the same bits. Errors: as `gradual::save`; FileError for a
-  /// name in `file` that the state uses.
+  /// name in `file` that the state uses; OptionError where a refused rate has ended the fit, until the next one makes the step.
   void save_state(const std::string& path, const Checkpoint& file = {}) const {
     or_memory_error("saving a state", [&] {
       Checkpoint state = session().state();

@@ -55,7 +55,7 @@ class WindowProgress {
   bool full() const { return now_.position == length() || now_.losses.weight() >= full_weight(); }
   /// Whether it has ended but its step failed.
   bool waits_for_step() const { return stepping_ || (ends_.calls() == 0 && now_.position > 0 && full()); }
-  /// Errors: OptionError where it does, as its state cannot be restored.
+  /// Errors: OptionError for a window that waits for its step, whose state could not be restored.
   void check_can_be_saved() const;
   /// Begins to close its sums: it takes no more samples until `clear`.
   void begin_step() { stepping_ = true; }
@@ -65,6 +65,12 @@ class WindowProgress {
 
   /// Returns how many samples fit into the window; the largest number where it is counted in calls.
   std::int64_t room() const;
+  /// The place in its window of the next sample, and how many fit in there.
+  struct Place {
+    std::int64_t position, room;
+  };
+  /// Returns it for when the step that is waited for, if one is, has been made.
+  Place next_place() const;
   /// Errors: OptionError for samples that run on into the next window, where the optimizer evaluates each window twice.
   void check_room(std::int64_t samples) const;
   /// Returns how many of `left` samples the next part takes, at most `most`.

@@ -35,10 +35,15 @@ GRADUAL_ONCE std::int64_t WindowProgress::room() const {
   return ends_.calls() == 0 ? length() - now_.position : std::numeric_limits<std::int64_t>::max();
 }
 
+GRADUAL_ONCE WindowProgress::Place WindowProgress::next_place() const {
+  if (!waits_for_step()) return {now_.position, room()};
+  if (ends_.calls() != 0) return {0, room()};
+  return {0, twice_ && !again() ? now_.position : ends_.samples(now_.step + 1)};
+}
+
 GRADUAL_ONCE void WindowProgress::check_room(std::int64_t samples) const {
   if (!twice_ || ends_.calls() != 0) return;
-  const std::int64_t next = again() ? ends_.samples(now_.step + 1) : now_.position;  // after the step that is waited for
-  const std::int64_t left = waits_for_step() ? next : length() - now_.position;
+  const std::int64_t left = next_place().room;
   if (samples > left)
     throw OptionError("accumulate: " + std::to_string(samples) + " samples, but " + std::to_string(left) +
                       " end the window; the optimizer evaluates each window twice, so none may go into the next");
@@ -115,7 +120,7 @@ GRADUAL_ONCE void WindowProgress::resume(const WindowCounters& counters) {
 
 GRADUAL_ONCE void WindowProgress::check_blocks(std::int64_t count, bool last, const SessionOptions& options,
                                                std::int64_t block) const {
-  std::int64_t at = position(), left = room();
+  auto [at, left] = next_place();
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t part = next_part(count - done, options.micro_batch, at, left);
     at += part;

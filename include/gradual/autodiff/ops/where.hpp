@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
+#include <gradual/autodiff/ops/constant.hpp>
 #include <gradual/core/math/bits.hpp>
 
 namespace gradual {
@@ -23,5 +24,17 @@ struct Where {
 };
 
 constexpr Var where(Var condition, Var yes, Var no) { return elementwise<Where>(condition, yes, no); }
+
+/// The numbers are in the condition's type or, where that is int32, in the type of parameters.
+constexpr Var where(Var condition, double yes, double no) {
+  if (!condition.valid()) return where(condition, Var{}, Var{});
+  Tape& tape = *condition.tape;
+  const DType type = condition.dtype() == DType::i32 ? tape.real : condition.dtype();
+  const auto number = [&](double value) {
+    return tape.record(op_info<Constant>, {}, condition.shape(), type, {.number = value});
+  };
+  const Var chosen = number(yes);
+  return where(condition, chosen, number(no));
+}
 
 }  // namespace gradual
