@@ -337,6 +337,30 @@ TEST(Windows, ARateThatIsRefusedLosesNoSample) {
   EXPECT_TRUE(std::ranges::equal(parameters.values(), others.values()));
 }
 
+/// A window that is dropped when its step is made must be given anew, so that fewer samples fit than after a step.
+TEST(Windows, WhatFollowsADroppedWindowThatWaitedIsCheckedOnceMore) {
+  static double rate = 0.1;
+  Session session(ClassifierNet{}, Accumulate{Sam{Adam{.learning_rate = schedule::variable(rate)}}},
+                  {.global_batch = 64, .window_samples = schedule::step(32, 1, 2)});
+  const auto x = numbers(64 * 9);
+  const auto y = labels(64, 5);
+  const auto give = [&](const std::vector<float>& from, std::size_t count) {
+    return session.accumulate(std::span(from).first(count * 9), std::span(y).first(count));
+  };
+  give(x, 32);
+  EXPECT_TRUE(session.again());
+  std::vector<float> huge = x;
+  std::fill_n(huge.begin(), 9, std::numeric_limits<float>::max());
+  rate = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(give(huge, 32), OptionError);
+  rate = 0.1;
+  EXPECT_EQ(error_of<OptionError>([&] { give(x, 64); }).substr(0, 49), "accumulate: 64 samples, but 32 end the window; th");
+  EXPECT_EQ(session.dropped_windows(), 1);
+  EXPECT_EQ(session.position(), 0);
+  for (int evaluation = 0; evaluation < 2; ++evaluation) give(x, 32);
+  EXPECT_EQ(session.step_count(), 1);
+}
+
 TEST(Windows, AStepThatARefusedRatePreventsIsMadeFirst) {
   static double rate = 0.1;
   const auto adam = Adam{.learning_rate = schedule::variable(rate)};

@@ -111,8 +111,9 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
   }
   /// As `Session::accumulate_rows`.
   void learn(const Data& data, std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken) {
-    gather(data, rows, std::index_sequence_for<E...>());
-    session_.accumulate_rows(rows, epoch, last, taken, [&](EagerTape& tape) { return record(tape, gathered(std::ssize(rows))); });
+    if (!session_.waits_for_step()) gather(data, rows, std::index_sequence_for<E...>());
+    session_.accumulate_rows(rows, epoch, last, taken,
+                             [&](EagerTape& tape) { return record(tape, gathered(std::ssize(rows))); });
   }
   Averages evaluate(const Data& data) {
     return session_.evaluate(data.size(), [&](EagerTape& tape) { return record(tape, data); });

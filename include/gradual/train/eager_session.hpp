@@ -50,9 +50,12 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
     check_samples(samples);
     progress().check_room(samples);
     int steps = 0;
+    if (waits_for_step()) {
+      steps = core_.step();
+      progress().check_room(samples);  // a window that is dropped is followed by another than one that makes its step
+    }
     std::int64_t most = options().micro_batch;
     for (std::int64_t done = 0; done < samples;) {
-      if (waits_for_step()) steps += core_.step();
       const std::int64_t part = progress().next_part(samples - done, most);
       const Part of{.first = done, .samples = part, .given = samples, .last = fills_window(part),
                     .round = static_cast<std::uint64_t>(step_count())};
@@ -65,7 +68,8 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
 
   /// Does the same with samples `rows` of a data set, whose values `record` supplies in that order, until a window is full;
   /// `last` ends the window with them; makes only the step if one is waited for. Random numbers are keyed by epoch and place in
-  /// the data set. Adds the number of samples taken to `taken`, even if the step that follows throws. Errors: as `accumulate`; OptionError for windows of calls.
+  /// the data set. Adds the number of samples taken to `taken`, even if the step that follows throws. Errors: as `accumulate`;
+  /// OptionError for windows of calls.
   template <class Record>
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Record record) {
@@ -86,7 +90,9 @@ class Session<ParametersIn<Real>, Optimizer, Inputs<>>
           part_or_none("accumulate_rows", part, may_shrink(), most, [&] { return add_part(of, record); });
       done += added, taken += added;
       ended = progress().full() || (last && done == samples);
-      if (ended) core_.step();
+      if (!ended) continue;
+      core_.progress().begin_step();  // on error the window waits, also one that is not full
+      core_.step();
     }
   }
 

@@ -49,7 +49,8 @@ struct FitOptions {
   Progress progress = Progress::automatic;
   std::function<void(const EpochRecord&)> on_epoch = {};
   std::function<void(std::int64_t step, const Averages& window)> on_step = {};
-  std::function<void(std::int64_t samples)> on_micro_batch = {};  ///< may change the budget; all callbacks may save the state
+  /// May change the budget; all callbacks may save the state. `samples`: 0 where a step that an error had delayed was made.
+  std::function<void(std::int64_t samples)> on_micro_batch = {};
 };
 
 namespace detail {

@@ -80,9 +80,9 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
 
   /// Does the same with samples `rows` of a whole data set, which it first copies together, until a window is full; `last` ends
   /// the window with them; makes only the step if one is waited for. Random numbers are keyed by epoch and place in the data
-  /// set. Adds the number of samples taken to `taken`, even if the step that follows throws. Errors, before anything is changed:
-  /// as `accumulate`, for the rows that the window has room for; OptionError without `gather`, for windows counted in calls or
-  /// samples in a device's memory; DataError for rows not in the data set.
+  /// set. Adds the number of samples taken to `taken`, even if the step that follows throws. Errors, before anything is
+  /// changed: as `accumulate`, for the rows that the window has room for; OptionError without `gather`, for windows counted in
+  /// calls or samples in a device's memory; DataError for rows not in the data set.
   void accumulate_rows(std::span<const std::int32_t> rows, std::uint64_t epoch, bool last, std::int64_t& taken,
                        Span<T>... data) {
     const auto reads = [&](const void* values) {

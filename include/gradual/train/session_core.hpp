@@ -80,8 +80,12 @@ class SessionCore {
     arena().require_transient();
     options_.micro_batch = arena().micro_batch();
   }
+  /// Checks that so many samples may be given next. Errors: OptionError.
+  void check_next(std::int64_t count) const {
+    check_blocks(count);
+    progress().check_room(count);
+  }
   /// Returns the number of steps made.
-  int finish_full_window() { return progress().waits_for_step() ? step() : 0; }
   int step() { return step_.end(window_, options_); }
 
   /// Refuses samples for a window that was closed. Where weight gradients have no memory for an open block, a part must end on

@@ -41,10 +41,13 @@ SessionCore<Arena, Opaque>::~SessionCore() = default;
 template <class Arena, class Opaque>
 [[gnu::hot]] int SessionCore<Arena, Opaque>::accumulate(std::int64_t count, const void* const* data, DeferredCheck check) {
   if (check.waits() && progress().waits_for_step()) check();  // before the step is made
-  check_blocks(count);
-  progress().check_room(count);
+  check_next(count);
   require_transient();
-  int steps = finish_full_window();
+  int steps = 0;
+  if (progress().waits_for_step()) {
+    steps = step();
+    check_next(count);  // a window that is dropped is followed by another than one that makes its step
+  }
   for (std::int64_t done = 0; done < count;) {
     follow_memory();
     const std::int64_t part = progress().next_part(count - done, options_.micro_batch);
@@ -62,7 +65,7 @@ std::span<const std::int32_t> SessionCore<Arena, Opaque>::rows_of_window(std::sp
     throw OptionError("accumulate_rows: needs a session with .gather, and windows that are counted in samples");
   const bool waits = progress().waits_for_step();
   if (rows.empty() && !waits) throw DataError("a batch of 0 samples");
-  return rows.first(std::min(rows.size(), waits ? rows.size() : static_cast<std::size_t>(progress().room())));
+  return rows.first(waits ? 0 : std::min(rows.size(), static_cast<std::size_t>(progress().room())));
 }
 
 template <class Arena, class Opaque>
