@@ -2,6 +2,7 @@
 #include <gradual/autodiff/addresses_of_uses.hpp>
 #include <gradual/autodiff/group_table.hpp>
 #include <gradual/autodiff/ops/gather.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/cuda/block_split.hpp>
 #include <gradual/cuda/column_kernels.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/lifetimes.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/uses.hpp>
 #include <gradual/autodiff/shadow.hpp>
 #include <gradual/cuda/gemm_form.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/addresses_of_uses.hpp>
 #include <gradual/autodiff/cpu/window_part_of.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/core/cpu/contraction_of_uses.hpp>
 #include <gradual/core/cpu/held_rows.hpp>
 #include <gradual/core/cpu/small_float_matmul.hpp>

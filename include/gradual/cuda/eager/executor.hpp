@@ -3,6 +3,7 @@
 
 #include <gradual/autodiff/draw_of_node.hpp>
 #include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/autodiff/ops/max_pool2d.hpp>
 #include <gradual/cuda/block_split.hpp>
 #include <gradual/cuda/eager/device.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 #include <gradual/autodiff/ops/conv2d.hpp>
+#include <gradual/autodiff/ops/matmul.hpp>
 #include <gradual/core/cpu/convolution.hpp>
 #include <gradual/core/cpu/matmul.hpp>
 #include <gradual/eager/cpu/values.hpp>
