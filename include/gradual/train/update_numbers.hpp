@@ -27,8 +27,9 @@ class UpdateNumbers {
 
   /// Returns them for a step. Errors: OptionError for an invalid one; going back depends on none.
   std::span<const Real> in_step(const UpdateStep& step) {
-    for (const Number& number : step.evaluation == Evaluation::back ? std::span<const Number>() : varying_)
-      set(number, value_of_scalar(number.scalar, step.steps, step.loss_scale), step.steps);
+    if (step.evaluation != Evaluation::back)
+      for (const Number& number : varying_)
+        set(number, value_of_scalar(number.scalar, step.steps, step.loss_scale), step.steps);
     values_[window_weight] = static_cast<Real>(step.weight);
     values_[step_count] = static_cast<Real>((step.steps + 1) * static_cast<int>(step.evaluation));
     return values_;
