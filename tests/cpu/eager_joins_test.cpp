@@ -6,7 +6,7 @@
 
 #include <gradual/autodiff/reference.hpp>
 
-#include "../models.hpp"
+#include "../both_ways.hpp"
 
 namespace eager_joins_test {
 using namespace gradual;
@@ -218,6 +218,47 @@ TEST(EagerJoins, TakeNoMemoryForPaddings) {
   expect(in_order);
   expect(from_the_end);
   expect(in_pairs);
+}
+
+/// Drops elements of joins: of parts, and of a derivative by slices.
+struct DropsOfJoins {
+  nn::Linear layer;
+  constexpr explicit DropsOfJoins(Scope s) : layer(s / "layer", 9, 9) {}
+  constexpr Loss loss(Var x) const {
+    const Var h = layer(x);
+    std::vector<Var> parts;
+    Var y;
+    for (int i = 0; i < 9; ++i) {
+      parts.push_back(slice(h, 1, 8 - i, 1));
+      const Var more = (i + 1.0) * sum(square(parts.back()), {1});
+      y = i == 0 ? more : y + more;
+    }
+    const Var joined = dropout(concat(parts, 1), 0.5), slope = dropout(gradients(y, {h})[0], 0.25);
+    return {mean_per_sample(square(joined) + square(slope))};
+  }
+};
+
+TEST(EagerJoins, DropWhatACompiledNetDrops) {
+  const both_ways::Samples<float> x{models::numbers(both_ways::samples * 9), {9}};
+  const auto compiled = both_ways::train_compiled<Compiled<DropsOfJoins, Inputs<f32[9]>>>({60}, 1, x);
+  EXPECT_EQ(both_ways::train_eager<DropsOfJoins>({60}, x), compiled);
+}
+
+/// A part of a join is a metric.
+struct MetricOfAPart {
+  nn::Linear layer;
+  constexpr explicit MetricOfAPart(Scope s) : layer(s / "layer", 9, 3) {}
+  constexpr Loss loss(Var x) const {
+    const Var h = tanh(layer(x)), a = slice(h, 1, 0, 1), b = slice(h, 1, 1, 1), c = slice(h, 1, 2, 1);
+    const Var first = pad(square(a), 1, 0, 2) + pad(b, 1, 1, 1);
+    return {first + pad(c, 1, 2, 0), metric("first", first)};
+  }
+};
+
+TEST(EagerJoins, KeepPartsThatAreAskedFor) {
+  const both_ways::Samples<float> x{models::numbers(both_ways::samples * 9), {9}};
+  const auto compiled = both_ways::train_compiled<Compiled<MetricOfAPart, Inputs<f32[9]>>>({60}, 1, x);
+  EXPECT_EQ(both_ways::train_eager<MetricOfAPart>({60}, x), compiled);
 }
 
 }  // namespace eager_joins_test

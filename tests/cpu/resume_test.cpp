@@ -186,6 +186,33 @@ TEST_F(Resume, AStateOfAnotherKindIsRefusedByName) {
             "the state holds 21 samples of 0 calls of a window; this session's windows are of 4 samples");
 }
 
+/// Differ in the type of what they round, or in the axis that they scale.
+template <DType D, int Axis>
+struct Rounding {
+  Parameter scale;
+  constexpr explicit Rounding(Scope s) : scale(s.parameter("scale", Shape{3}, init::uniform(1))) {}
+  constexpr Loss loss(Var x) const {
+    const Var factor = reshape(scale.on(x), Axis == 0 ? Shape{3, 1} : Shape{1, 3});
+    return {mean_per_sample(square(convert(reshape(x, Shape::per_sample({3, 3})) * factor, D)))};
+  }
+};
+
+/// Whether a state of a session of one net inside a window goes on in one of another net.
+template <class From, class To>
+bool goes_on() {
+  Session<Compiled<From, Inputs<f32[9]>>, Accumulate<Adam>> source({}, Accumulate{Adam{}}, {.global_batch = 64});
+  Session<Compiled<To, Inputs<f32[9]>>, Accumulate<Adam>> session({}, Accumulate{Adam{}}, {.global_batch = 64});
+  source.accumulate(numbers(20 * 9));
+  return error_of<FileError>([&] { session.restore(source.state()); }) == "accepted";
+}
+
+TEST_F(Resume, AWindowOfAnotherTypeOrShapeIsRefused) {
+  using Plain = Rounding<DType::bf16, 0>;
+  EXPECT_TRUE((goes_on<Plain, Plain>()));
+  EXPECT_FALSE((goes_on<Plain, Rounding<DType::f16, 0>>()));
+  EXPECT_FALSE((goes_on<Plain, Rounding<DType::bf16, 1>>()));
+}
+
 TEST_F(Resume, AStateThatLacksAnythingIsRefused) {
   const SessionOptions options{.global_batch = 64};
   Checkpoint whole;

@@ -88,4 +88,22 @@ TYPED_TEST(ShadowPrecision, ASumFromElsewhereIsAppliedAsItIs) {
   EXPECT_EQ(this->excess(session), this->wide ? 0x1p-40 : 0);
 }
 
+/// Computes its loss and its weight in double.
+struct InDouble {
+  Parameter weight;
+  constexpr explicit InDouble(Scope s) : weight(s.parameter("weight", Shape{1}, init::constant(3))) {}
+  constexpr Loss loss(Var x) const {
+    const Var wide = convert(x, DType::f64), square_in_double = square(convert(x * weight, DType::f64));
+    return Loss(convert(square_in_double, DType::f32)).weighted_by(convert(2.0 * wide, DType::f32));
+  }
+};
+
+TYPED_TEST(ShadowPrecision, LeavesDoublesOfSamplesAsTheyAre) {
+  Session session(Compiled<InDouble, Inputs<f32>>{}, Accumulate{Sgd{.learning_rate = 1}}.in<TypeParam>(), {.global_batch = 2});
+  session.accumulate(std::vector<float>{1, 2});
+  EXPECT_EQ(session.last_window().weight(), 6);
+  EXPECT_EQ(session.last_window().loss(), 27);  // of 9 and 36, the second with twice the weight
+  EXPECT_EQ(session.parameters()[0].values[0], 3 - 18);
+}
+
 }  // namespace shadow_precision_test

@@ -107,6 +107,32 @@ TEST(WithVjp, BitsAreTheSameCompiledAndEagerHoweverWindowsAreSplit) {
     EXPECT_TRUE(moved(parameter.shape.elements(1))) << parameter.name.view();
 }
 
+/// Rules that compute something of parameters alone, which forward does not need, and give it to samples.
+struct OfParameters {
+  nn::Linear hidden;
+  Parameter weight, gate;
+  constexpr explicit OfParameters(Scope s)
+      : hidden(s / "hidden", 2, 4), weight(s.parameter("weight", Shape{4, 2}, init::uniform(0.7))),
+        gate(s.parameter("gate", Shape{}, init::constant(0.4))) {}
+  constexpr Loss loss(Var x, Var y) const {
+    const Var h = with_vjp(tanh(hidden(x)), {hidden(x), gate.on(x)}, [](Var g, Var, Var by, Var value) {
+      return Adjoints<2>{{g * (1.0 - square(value)) * sigmoid(by) / exp(sigmoid(by)), {}}};
+    });
+    const Var w = weight.on(x), product = with_vjp(matmul(h, w), {h, w}, [](Var g, Var a, Var b, Var) {
+      return Adjoints<2>{{matmul(g, transpose(b, {1, 0})), matmul(a, g, true)}};
+    });
+    return Loss(mse(product, y)).plus(square(gate.on(x)));
+  }
+};
+
+TEST(WithVjp, ParametersAreReadBeforeTheSamplesThatNeedThem) {
+  using Net = Compiled<OfParameters, Inputs<f32[2], f32[2]>>;
+  const Samples<float> x{numbers(samples * 2), {2}}, y{numbers(samples * 2, 2), {2}};
+  const auto whole = train_eager<OfParameters>({60}, x, y);
+  EXPECT_EQ(train_compiled<Net>({60}, 1, x, y), whole);
+  EXPECT_EQ(train_compiled<Net>({7, 13, 1, 60, 9}, 2, x, y), whole);
+}
+
 TEST(WithVjp, FrozenParametersLeaveTheOthersTheirGradients) {
   const auto x = numbers(window * 2), y = numbers(window * 2, 2);
   Session all(RuledNet{}, optimizer, {.global_batch = window}),

@@ -258,6 +258,34 @@ TEST_P(CudaSession, Doubles) {
 }
 
 #if defined(GRADUAL_CUDA_TWIN)
+/// Whatever launch fails, the window restarts or goes on, also where its end has closed only some of its blocks.
+TEST_P(CudaSession, GoesOnAfterAFailedLaunch) {
+  constexpr std::int64_t samples = 150;  // of a window that is flushed, with a block of 128 that is closed and one that is not
+  const auto x = numbers(samples * 9);
+  const auto y = labels(samples, 5);
+  Session cpu(ClassifierNet{}, Accumulate{Sgd{}}, {.global_batch = 200});
+  cpu.accumulate(x, y);
+  cpu.flush();
+  int failed = 0, lost = 0;
+  for (int launches = 0; failed == launches; ++launches) {
+    Session session(OnSeparateCuda<ClassifierNet>{}, Accumulate{Sgd{}}, {.global_batch = 200, .micro_batch = 130});
+    gradual::cuda::twin_fails_after = launches;
+    while (session.step_count() == 0) {
+      const auto at = static_cast<std::size_t>(session.position());
+      try {
+        if (at < samples) session.accumulate(std::span(x).subspan(at * 9), std::span(y).subspan(at));
+        session.flush();
+      } catch (const DeviceError&) {
+        ++failed;
+        lost += at == samples && session.position() == 0;
+      }
+    }
+    gradual::cuda::twin_fails_after = -1;
+    EXPECT_EQ(differing_bits(cpu.parameter_bytes(), session.parameter_bytes()), 0) << launches;
+  }
+  EXPECT_GT(failed, 10);
+}
+
 TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {
   const auto x = numbers(window * 9);
   const auto y = labels(window, 5);

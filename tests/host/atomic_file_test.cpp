@@ -32,6 +32,7 @@ struct Faults {
   Fault kind = Fault::none;
   int at = -1, interruptions = 0;
   std::size_t most_per_write = SIZE_MAX;
+  int created_with = 0;  ///< the mode
   std::vector<std::string> calls = {};
   std::function<void()> meanwhile = {};  ///< done once, after the first write
 
@@ -55,6 +56,7 @@ int open(const char* path, int flags, ...) {
   va_start(rest, flags);
   const int mode = (flags & O_CREAT) != 0 ? va_arg(rest, int) : 0;
   va_end(rest);
+  if (faults.armed && mode != 0) faults.created_with = mode;
   return faults.strike("open") ? -1 : static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 ssize_t write(int file, const void* data, std::size_t count) {
@@ -258,7 +260,10 @@ TEST_F(AtomicFile, ALinkLeadsToTheNewContentAndTheModeStays) {
   const fs::path link = folder / "latest";
   fs::create_symlink(fs::path(file).filename(), link);
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  faults = {.armed = true};
   write_atomically(link.string(), std::as_bytes(std::span(new_content)));
+  faults.armed = false;
+  EXPECT_EQ(faults.created_with, 0600) << "until it has the mode of the old file";
   EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_EQ(content(), new_content);
   EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);

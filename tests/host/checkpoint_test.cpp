@@ -135,6 +135,8 @@ TEST_F(Checkpoints, RefusesWhatCannotBe) {
   refused(tensor("[4611686018427387905]", "[0,4]"), 4);
   refused(tensor("[2]", "[0,18446744073709551615]"), 8);
   refused(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8);
+  refused(R"({"\udc00":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
+  refused(R"({"__metadata__":{"a":"\udfff"},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
   refused(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 4);
   for (const char* const type : {"F32", "I32"})  // the other is left out
     refused(std::string(R"({"a":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":")") + type +
@@ -276,6 +278,10 @@ TEST_F(Checkpoints, NeverSavesWhatCannotBeLoaded) {
   Checkpoint latin = example;
   latin.notes["city"] = "Z\xfcrich";
   EXPECT_EQ(error_of<FileError>([&] { save(file, latin); }), "note 'city' is not UTF-8");
+  Checkpoint counted = example;
+  counted.tensors["b"] = {{1}, {1}, DType::i32};
+  EXPECT_EQ(error_of<FileError>([&] { save(file, counted); }),
+            "tensor 'b' is of int32: files hold float, double, bf16 and f16");
   Checkpoint larger = example;
   larger.tensors["b"] = {{5, 1}, {1, 2, 3, 4}};
   EXPECT_EQ(error_of<FileError>([&] { save(file, larger); }),

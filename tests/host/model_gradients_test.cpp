@@ -27,6 +27,8 @@ TEST(Gradients, ByAViewThatWasPassedByAreRefused) {
   refused(product, select(x, 1, 0), "[batch]", "[batch, 2]");       // another slice of the same place
   refused(squares, broadcast(reshape(x, Shape::per_sample({1, 2})), Shape::per_sample({2, 2})), "[batch, 2, 2]", "[batch, 2]");
   refused(first * first, reshape(first, Shape::per_sample({})), "[batch]", "[batch, 1]");
+  const Var ruled = with_vjp(squares * sum(first, {1}, true), {x}, [](Var g, Var of, Var) { return g * of; });
+  refused(ruled, first, "[batch, 1]", "[batch, 2]");  // it was computed from the view, but is not differentiated by that
   const Var image = input(tape, Shape::per_sample({2, 3}), DType::f32);
   refused(square(slice(image, 2, 1, 1)), slice(image, 1, 0, 1), "[batch, 1, 3]", "[batch, 2, 3]");  // the slices overlap
   // Values computed from the view, from other places or from constants with respect to it have a derivative, possibly 0.

@@ -355,6 +355,17 @@ TYPED_TEST(SpecialValues, SecondDerivativesOfWhatIsNotChosenAreZero) {
     for (const double x : {0.0, -0.0, -1.0}) EXPECT_EQ(run<TypeParam>(slope(f), {{x}}).gradient[0][0], 0) << x;
 }
 
+TEST(SpecialValuesOfTwoTypes, AConditionInDoubleChoosesBetweenFloatsAsItIs) {
+  const std::vector<float> x{1e-30f, -2, 0, std::numeric_limits<float>::quiet_NaN()};
+  EagerTape tape(Device::cpu(), 1);
+  const Var in = tape.input(x, {4}), chosen = where(convert(in, DType::f64) * 1e-30, 2.0 * in, 100.0 + in);
+  const Tensor value_of_x = value(chosen), slope = value(gradients(sum(chosen, {1}), {in})[0]);
+  EXPECT_EQ(value_of_x[0], 2e-30f);  // chosen by 1e-60, which is no float
+  EXPECT_EQ(value_of_x[1], -4);
+  EXPECT_EQ(value_of_x[2], 100);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(slope[i], i == 2 ? 1 : 2) << i;
+}
+
 TYPED_TEST(SpecialValues, SecondDerivativesInEitherOrder) {
   const auto both = [](const Function& f, double a, double b) {
     return std::pair(run<TypeParam>(slope(f, 0), {{a}, {b}}).gradient[1][0],

@@ -149,6 +149,10 @@ class Fuser {
         result_.phase[i] = of_sum[i] || i >= first_adjoint_ ? Phase::boundary : Phase::prologue;
       }
     }
+    for (int i = N - 1; i >= first_adjoint_; --i)  // samples may read what a derivative computes of parameters alone
+      for (int k = 0; k < nodes_[i].op->arity; ++k)
+        if (Phase& read = result_.phase[nodes_[i].in[k]]; read == Phase::boundary && result_.phase[i] != Phase::boundary)
+          read = Phase::prologue;
   }
 
   /// Makes nodes wait for their reader's kernel: those that depend on one stored value and have one reader, in the same domain

@@ -1,11 +1,12 @@
 #pragma once
 #include <vector>
 
+#include <gradual/autodiff/operand_list.hpp>
 #include <gradual/autodiff/ops/stop_gradient.hpp>
 
 namespace gradual::detail {
 
-/// Returns, by node, whether y is computed from it other than through integers or `stop_gradient`.
+/// Returns, by node, whether y is computed from it other than through integers, `stop_gradient` or a rule's own value.
 constexpr std::vector<char> sources_of(Var y) {
   std::vector<char> sources(static_cast<std::size_t>(y.id) + 1, 0);
   sources.back() = 1;
@@ -13,7 +14,7 @@ constexpr std::vector<char> sources_of(Var y) {
     const Node& node = (*y.tape)[i];
     if (is<StopGradient>(node) || node.dtype == DType::i32) sources[static_cast<std::size_t>(i)] = 0;
     if (!sources[static_cast<std::size_t>(i)]) continue;
-    for (int k = 0; k < node.op->arity; ++k) sources[static_cast<std::size_t>(node.in[k])] = 1;
+    for (int k = first_source(node); k < node.op->arity; ++k) sources[static_cast<std::size_t>(node.in[k])] = 1;
   }
   return sources;
 }
@@ -39,7 +40,7 @@ constexpr Var missed_by(Var view, Var y) {
     for (int i = shown + 1; i <= y.id; ++i) {
       const Node& node = tape[i];
       if (!sources[static_cast<std::size_t>(i)] || i == id || are_apart(tape[id], node)) continue;
-      for (int k = 0; k < node.op->arity; ++k)
+      for (int k = first_source(node); k < node.op->arity; ++k)
         if (node.in[k] == shown) return {y.tape, shown};
     }
   }

@@ -27,6 +27,15 @@ OpList<A..., B...> join(OpList<A...>, OpList<B...>);
 template <class A, class B>
 using Joined = decltype(detail::join(std::declval<A>(), std::declval<B>()));
 
+/// Whether all ops of a list have ids of their own. g++ gives one name to `Op<a>` and `Op<b>` if a and b are lambdas of one
+/// signature with named template parameters.
+template <class... Op>
+constexpr bool have_own_ids(OpList<Op...> list) {
+  for (int i = 0; i < list.size; ++i)
+    if (index_in(list, *list.info[i]) != i) return false;
+  return true;
+}
+
 /// A model's or rule's own ops, which it names by `using Ops = OpList<...>;`; an adapter has those of its `inner`.
 template <class T>
 struct OwnOpsOf {
@@ -37,6 +46,7 @@ concept NamesOps = requires { typename T::Ops; } && !std::is_same_v<typename T::
 template <NamesOps T>
 struct OwnOpsOf<T> {
   using type = typename T::Ops;
+  static_assert(have_own_ids(type()), "two ops of Ops have one name to the compiler, or are the same: make them structs");
 };
 template <class T>
   requires(!NamesOps<T> && requires(T t) { t.inner; })

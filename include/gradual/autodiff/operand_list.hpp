@@ -16,6 +16,11 @@ struct OperandList {
 };
 
 namespace detail {
+/// Returns the first operand that a node's value is differentiated by: a `with_vjp` passes nothing to operand 0.
+constexpr int first_source(const Node& node) {
+  return node.op->kind == Kind::reshape && node.op->arity > 1 && !is<OperandList>(node) ? 1 : 0;
+}
+
 /// Writes a node's operands, including those in a list, to `in`: at most 1 + `most_operands`; returns their number.
 constexpr int read_operands(Tape& tape, const Node& node, Var* in) {
   int count = 0;

@@ -134,6 +134,12 @@ class TapeExecutor {
   ~TapeExecutor() = default;
 };
 
+/// What `value_key` computes for a node.
+struct ValueKey {
+  std::uint64_t hash = 0;
+  int axis = -1;  ///< along which the node, or each term of it, is padded with zeros
+};
+
 /// The ordered list of recorded operations, independent of devices. A mistake is kept as a message in constant evaluation (the
 /// caller turns it into a compile error) and thrown at run time, as a `ShapeError`, `TypeError`, `OptionError` or `TapeError`.
 class Tape {
@@ -148,7 +154,7 @@ class Tape {
   std::vector<int> parameter_nodes;  ///< by parameter: the node that reads it, or −1
   std::vector<Scalar> scalars;  ///< numbers known only when the program runs
   std::vector<Tap> taps;
-  std::vector<std::uint64_t> keys;  ///< of the first nodes, as far as `value_key` has computed them
+  std::vector<ValueKey> keys;  ///< of the first nodes, as far as `value_key` has computed them
   Message error;
   int first_adjoint = -1;  ///< nodes from here on belong to backward
   bool in_backward = false;  ///< recorded values may be sums over samples

@@ -13,6 +13,7 @@ constexpr Tape widen_sums(Tape tape) {
   const std::vector<Node> nodes = std::move(tape.nodes);
   const int first_adjoint = tape.first_adjoint;
   std::vector<int> moved(nodes.size(), -1), widened(nodes.size(), -1);
+  std::vector<char> of_sums(nodes.size());
   tape.nodes.clear();
   const auto wide = [&](int from) {
     int& found = widened[static_cast<std::size_t>(from)];
@@ -25,9 +26,9 @@ constexpr Tape widen_sums(Tape tape) {
     Node node = nodes[i];
     const bool is_weight = is_input(node, Input::scalar) && node.attributes.integer[0] != loss_scale_slot;
     bool widens = false;
-    for (int k = 0; k < node.op->arity; ++k)
-      widens = widens || tape[moved[static_cast<std::size_t>(node.in[k])]].dtype == DType::f64;
-    if ((is_sample_sum(node.op->kind) || is_weight || widens) && computed_in(node.dtype) == DType::f32) node.dtype = DType::f64;
+    for (int k = 0; k < node.op->arity; ++k) widens = widens || of_sums[static_cast<std::size_t>(node.in[k])] != 0;
+    of_sums[i] = is_sample_sum(node.op->kind) || is_weight || widens;
+    if (of_sums[i] != 0 && computed_in(node.dtype) == DType::f32) node.dtype = DType::f64;
     for (int k = 0; k < node.op->arity; ++k)
       node.in[k] = widens ? wide(node.in[k]) : moved[static_cast<std::size_t>(node.in[k])];
     moved[i] = tape.size();

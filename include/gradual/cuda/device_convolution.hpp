@@ -23,9 +23,11 @@ class ConvolutionLibrary {
   /// `workspace`: the most bytes of it. Errors: DeviceError.
   std::optional<LibraryConvolution> find(const ConvolutionForm& form, std::int64_t alignment,
                                          std::int64_t workspace) const {
-    const CudnnDescriptor operation = operation_of(form, alignment);
+    CudnnDescriptor operation = operation_of(form, alignment);
+    if (!operation.finish_if_supported()) return {};
     CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_.get()).finish();
+    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation).set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, handle_.get());
+    if (!graph.finish_if_supported()) return {};
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
       heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
@@ -124,8 +126,7 @@ class ConvolutionLibrary {
         .set(name.weights, tensor(id_of_weights, c.groups * c.outputs, c.channels, c.y.kernel, c.x.kernel))
         .set(name.outputs, tensor(id_of_outputs, form.images, c.groups * c.outputs, c.y.out, c.x.out))
         .set(name.alpha, 1.0f)
-        .set(name.beta, form.adds ? 1.0f : 0.0f)
-        .finish();
+        .set(name.beta, form.adds ? 1.0f : 0.0f);
     return operation;
   }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <string>
@@ -31,11 +32,12 @@ class OnDevice {
   int before_ = 0;  ///< the device to return to; −1: `index` was current
 };
 
-/// Returns the free bytes of device memory. Errors: DeviceError.
+/// Returns the bytes of device memory for sessions: all that are free, less 64 MiB or, if that is less, an eighth. Allocations
+/// are rounded up, and kernels, graphs and libraries take memory of their own when they first run. Errors: DeviceError.
 inline std::int64_t free_memory() {
   std::size_t free = 0, all = 0;
   check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
-  return static_cast<std::int64_t>(free);
+  return static_cast<std::int64_t>(free - std::min(free / 8, std::size_t{64} << 20));
 }
 
 /// A piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free; DeviceError for
@@ -68,7 +70,7 @@ class Memory {
     return *this;
   }
   ~Memory() {
-    cudaFree(data_);
+    if (data_ != nullptr) cudaFree(data_);  // the call alone would begin a context on another device
     held_ -= bytes_;
   }
 
@@ -113,7 +115,9 @@ class Pinned {
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~Pinned() { cudaFreeHost(data_); }
+  ~Pinned() {
+    if (data_ != nullptr) cudaFreeHost(data_);
+  }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
   std::int64_t size() const { return bytes_; }
 

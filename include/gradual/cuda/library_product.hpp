@@ -8,12 +8,13 @@
 namespace gradual::cuda {
 
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a product of floats or of 16-bit
-/// numbers. Wider sums and sums of several uses stay with the kernels here.
+/// numbers. Wider sums, sums of several uses and products of no numbers, which no library takes, stay with the kernels here.
 template <class S>
 constexpr bool is_library_product(const Node* nodes, const Node& node) {
   if (node.op->kind != Kind::contract && node.op->kind != Kind::batch_contract) return false;
-  if (computed_in(nodes[node.in[0]].dtype) != DType::f32) return false;
-  const bool of_uses = is<Uses>(nodes[node.in[0]]) || is<Uses>(nodes[node.in[1]]);
+  const Node &a = nodes[node.in[0]], &b = nodes[node.in[1]];
+  if (computed_in(a.dtype) != DType::f32 || a.shape.unit() == 0 || b.shape.unit() == 0) return false;
+  const bool of_uses = is<Uses>(a) || is<Uses>(b);
   return node.op->kind == Kind::contract || (std::is_same_v<S, float> && !of_uses);
 }
 

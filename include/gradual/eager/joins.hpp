@@ -42,7 +42,7 @@ class Joins {
   };
   Filled& at(int id) { return filled_[static_cast<std::size_t>(id)]; }
   const Filled& at(int id) const { return filled_[static_cast<std::size_t>(id)]; }
-  /// Whether a needed value has only one reader, which can read its parts instead.
+  /// Whether a needed value has only one reader, which can read its parts instead, and is not itself kept.
   bool is_part(const ValueTable& values, int id) const;
   Filled filled_by(const Tape& tape, const ValueTable& values, int id) const;
   void collect(const Tape& tape, int join);

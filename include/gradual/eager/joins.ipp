@@ -31,7 +31,7 @@ GRADUAL_ONCE Join Joins::of(int id) const {
 
 GRADUAL_ONCE bool Joins::is_part(const ValueTable& values, int id) const {
   const Value& value = values[id];
-  return value.noted && value.uses == 1 && at(id).axis >= 0;
+  return value.noted && value.uses == 1 && !value.kept && at(id).axis >= 0;
 }
 
 GRADUAL_ONCE Joins::Filled Joins::filled_by(const Tape& tape, const ValueTable& values, int id) const {

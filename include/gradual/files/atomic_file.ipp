@@ -14,7 +14,8 @@
 namespace gradual::detail {
 
 /// Creates a file beside `path` that no other save writes, in this process or another; returns its descriptor and sets `name`.
-inline int create_beside(const std::string& path, std::string& name) {
+/// Where `path` exists, whose mode the file will get, only its owner can open it until then.
+inline int create_beside(const std::string& path, bool exists, std::string& name) {
   static std::atomic<unsigned> saves = 0;
   constexpr std::size_t most_of_name = 200;  // of the 255 bytes that a system allows
   std::size_t kept = std::min(path.size(), end_of_folder(path) + most_of_name);
@@ -22,7 +23,7 @@ inline int create_beside(const std::string& path, std::string& name) {
   for (;;) {
     name = path.substr(0, kept) + ".writing-" + std::to_string(::getpid()) + "-" +
            std::to_string(saves++);
-    const int file = open_file(name, to_create);
+    const int file = open_file(name, to_create, exists ? 0600 : 0666);
     if (file >= 0) return file;
     name.clear();
     if (errno != EEXIST) return file;  // else left by a process that died and had the same number
@@ -64,7 +65,7 @@ GRADUAL_ONCE void write_atomically(const std::string& path, std::span<const std:
   const std::size_t name = detail::end_of_folder(target);
   folder = detail::open_folder(name == 0 ? "." : target.substr(0, name));
   if (folder < 0) fail("its folder cannot be opened");
-  file = detail::create_beside(target, beside);
+  file = detail::create_beside(target, exists, beside);
   if (file < 0) fail("cannot be written");
   if (exists && detail::keep_mode(file, about) != 0) fail("cannot be given the mode of the old file");
   while (!content.empty()) {

@@ -97,8 +97,8 @@ void check_tensor(const Checkpoint& file, const std::string& name, const Shape& 
 }  // namespace detail
 
 /// Writes a safetensors file atomically. Errors: FileError, also for content that could not be loaded again: a shape that does
-/// not fit its values, a value beyond its 16-bit type, text that is not UTF-8, the notes 'checksum' and 'gradual'; MemoryError.
-/// The old file is then unchanged, unless only its folder could not be synced.
+/// not fit its values, a value beyond its 16-bit type, types of integers, text that is not UTF-8, the notes 'checksum' and
+/// 'gradual'; MemoryError. The old file is then unchanged, unless only its folder could not be synced.
 void save(const std::string& path, const Checkpoint& checkpoint);
 /// Returns the bytes of the file that `save` would write. Errors: as for `save`, for content that could not be loaded again.
 std::vector<std::byte> bytes_of(const Checkpoint& checkpoint);

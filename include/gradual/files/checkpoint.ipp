@@ -89,10 +89,18 @@ void for_tensors(const Checkpoint& checkpoint, F f) {
       if (is_small(tensor.dtype) == small) f(name, tensor);
 }
 
+/// The types that files hold, and what safetensors calls them.
+struct FileType {
+  DType dtype;
+  const char* name;
+};
+inline constexpr FileType file_types[] = {
+    {DType::f32, "F32"}, {DType::f64, "F64"}, {DType::bf16, "BF16"}, {DType::f16, "F16"}};
+
 /// The longest header that readers accept.
 inline constexpr std::uint64_t most_of_header = 100'000'000;
 
-/// Returns a file's header. Errors: FileError for text that is not UTF-8, or is longer than a header.
+/// Returns a file's header. Errors: FileError for text that is not UTF-8, or is longer than a header, and for other types.
 inline std::string header(const Checkpoint& checkpoint, const std::string& sum) {
   rapidjson::StringBuffer text;
   rapidjson::Writer<rapidjson::StringBuffer> json(text);
@@ -116,17 +124,19 @@ inline std::string header(const Checkpoint& checkpoint, const std::string& sum) 
   json.EndObject();
   std::uint64_t offset = 0;
   for_tensors(checkpoint, [&](const std::string& name, const StoredTensor& tensor) {
-    const DType type = tensor.dtype;
+    const auto type = std::ranges::find(file_types, tensor.dtype, &FileType::dtype);
     require(name, "the name of tensor", name);
+    if (type == std::end(file_types))
+      throw FileError("tensor '" + name + "' is of " + name_of(tensor.dtype) + ": files hold float, double, bf16 and f16");
     json.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
     json.StartObject();
     json.Key("dtype");
-    json.String(type == DType::f64 ? "F64" : type == DType::bf16 ? "BF16" : type == DType::f16 ? "F16" : "F32");
+    json.String(type->name);
     json.Key("shape"), json.StartArray();
     for (std::int64_t extent : tensor.shape) json.Int64(extent);
     json.EndArray();
     json.Key("data_offsets"), json.StartArray();
-    json.Uint64(offset), json.Uint64(offset += tensor.values.size() * (is_small(type) ? 2 : 4));
+    json.Uint64(offset), json.Uint64(offset += tensor.values.size() * (is_small(tensor.dtype) ? 2 : 4));
     json.EndArray();
     json.EndObject();
   });
@@ -170,10 +180,9 @@ void with_bytes(const std::string& name, const StoredTensor& tensor, F f) {
 inline std::optional<StoredTensor> read_tensor(const std::string& path, const TensorEntry& entry, const char* data,
                                                std::uint64_t size) {
   const auto refuse = [&](const std::string& why) { throw FileError(path + ": tensor '" + entry.name + "' " + why); };
-  const std::string& type = entry.type;
-  StoredTensor tensor{.shape = entry.shape, .values = {}};
-  tensor.dtype = type == "F64" ? DType::f64 : type == "BF16" ? DType::bf16 : type == "F16" ? DType::f16 : DType::f32;
-  const bool small = is_small(tensor.dtype), known = tensor.dtype != DType::f32 || type == "F32";
+  const auto type = std::ranges::find_if(file_types, [&](const FileType& known) { return entry.type == known.name; });
+  const bool known = type != std::end(file_types);
+  StoredTensor tensor{.shape = entry.shape, .values = {}, .dtype = known ? type->dtype : DType::f32};
   const auto width = static_cast<std::uint64_t>(size_of(tensor.dtype));
   std::uint64_t elements = 1;
   for (const std::int64_t extent : entry.shape)
@@ -185,7 +194,7 @@ inline std::optional<StoredTensor> read_tensor(const std::string& path, const Te
     refuse("is " + text_of(tensor.shape) + " and needs " + std::to_string(elements) + " values of " + std::to_string(width) +
            " bytes, got " + std::to_string(end - begin) + " bytes");
   if (!known) return {};
-  if (small) {
+  if (is_small(tensor.dtype)) {
     tensor.values = tensor.dtype == DType::bf16 ? widened<bf16>(data + begin, elements) : widened<f16>(data + begin, elements);
   } else {
     tensor.values.resize(static_cast<std::size_t>(elements * width / sizeof(float)));

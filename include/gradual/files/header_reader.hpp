@@ -13,6 +13,7 @@
 #include <rapidjson/reader.h>
 
 #include <gradual/core/error.hpp>
+#include <gradual/files/is_utf8.hpp>
 
 namespace gradual::detail {
 
@@ -42,6 +43,7 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
     return true;
   }
   bool Key(const char* text, rapidjson::SizeType length, bool) {
+    require_utf8({text, length});
     if (place_ == Place::file) entry_ = {}, offsets_.clear(), fields_.clear();
     (place_ == Place::file ? entry_.name : field_).assign(text, length);  // which may hold a NUL
     if (place_ != Place::tensor) return true;
@@ -50,6 +52,7 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
     return true;
   }
   bool String(const char* text, rapidjson::SizeType length, bool) {
+    require_utf8({text, length});
     if (place_ == Place::tensor && field_ == "dtype") entry_.type.assign(text, length);
     else if (place_ != Place::notes || !header.notes.emplace(field_, std::string(text, length)).second) return Default();
     return true;
@@ -99,6 +102,9 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   static constexpr const char* incomplete = "needs dtype, shape and data_offsets";
   static constexpr const char* malformed = "has a malformed shape or range";
   [[noreturn]] void refuse(const std::string& why) const { throw FileError(path_ + ": " + why); }
+  void require_utf8(std::string_view text) const {  // which half of a surrogate pair is not; the parser passes over some
+    if (!is_utf8(text)) refuse("has text that is not UTF-8");
+  }
   [[noreturn]] void refuse_tensor(const char* why) const { refuse("tensor '" + entry_.name + "' " + why); }
 
   enum class Place { outside, file, notes, tensor, shape, offsets } place_ = Place::outside;

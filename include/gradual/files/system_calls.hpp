@@ -39,7 +39,7 @@ inline std::wstring wide(const std::string& path) {
   return result;
 }
 
-inline int open_file(const std::string& path, int way) {
+inline int open_file(const std::string& path, int way, int /*mode*/ = 0) {
   return ::_wopen(wide(path).c_str(), way | _O_BINARY | _O_NOINHERIT, _S_IREAD | _S_IWRITE);
 }
 inline int status_of(int file, FileStatus& status) { return ::_fstat64(file, &status); }
@@ -86,8 +86,8 @@ auto uninterrupted(F call) {
     if (const auto result = call(); result >= 0 || errno != EINTR) return result;
 }
 
-inline int open_file(const std::string& path, int way) {
-  return uninterrupted([&] { return ::open(path.c_str(), way | O_CLOEXEC, 0666); });
+inline int open_file(const std::string& path, int way, int mode = 0666) {
+  return uninterrupted([&] { return ::open(path.c_str(), way | O_CLOEXEC, mode); });
 }
 inline int status_of(int file, FileStatus& status) { return ::fstat(file, &status); }
 inline int status_of(const std::string& path, FileStatus& status) { return ::stat(path.c_str(), &status); }

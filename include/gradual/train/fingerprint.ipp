@@ -21,11 +21,12 @@ GRADUAL_ONCE std::string fingerprint(const SessionTables& tables) {
     const auto operand = [&](int k) {
       return std::int64_t{node.in[k] < 0 ? -1 : numbers[static_cast<std::size_t>(node.in[k])]};
     };
-    text += node.op->name;
+    text += node.op->name + std::string(" in ") + name_of(node.dtype);
     if (in_one_sum) text += " in one sum";
     for (const std::int64_t number : {operand(0), operand(1), operand(2), node.attributes.integer[0],
-                                      node.attributes.integer[1], node.shape.unit()})
+                                      node.attributes.integer[1], std::int64_t{node.shape.batch_axis}})
       text += ' ' + exact_text(number);
+    for (const std::int64_t extent : extents(node.shape)) text += ' ' + exact_text(extent);
     text += ' ' + exact_text(node.attributes.number);
   }
   return std::to_string(fnv(fnv_begin, std::as_bytes(std::span(text))));

@@ -86,7 +86,19 @@ class SessionCore {
     progress().check_room(count);
   }
   /// Returns the number of steps made.
-  int step() { return step_.end(window_, options_); }
+  int step() {
+    return unless_lost([&] { return step_.end(window_, options_); });
+  }
+  /// Returns f(). An error that leaves the window half changed discards it.
+  template <class F>
+  auto unless_lost(F f) {
+    try {
+      return f();
+    } catch (...) {
+      if (window_.is_lost()) discard();
+      throw;
+    }
+  }
 
   /// Refuses samples for a window that was closed. Where weight gradients have no memory for an open block, a part must end on
   /// a block or with its window; `last`: the window ends with these samples.

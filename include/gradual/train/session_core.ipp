@@ -102,7 +102,7 @@ int SessionCore<Arena, Opaque>::flush() {
 template <class Arena, class Opaque>
 void SessionCore<Arena, Opaque>::close_blocks() {
   require_transient();
-  window_.close_blocks();
+  unless_lost([&] { window_.close_blocks(); });
 }
 
 template <class Arena, class Opaque>
@@ -261,12 +261,7 @@ void SessionCore<Arena, Opaque>::check_blocks(std::int64_t count, bool last) con
 
 template <class Arena, class Opaque>
 std::int64_t SessionCore<Arena, Opaque>::add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples) {
-  try {
-    return window_.add(part, last, round, samples);
-  } catch (...) {
-    if (window_.is_lost()) discard();
-    throw;
-  }
+  return unless_lost([&] { return window_.add(part, last, round, samples); });
 }
 
 template <class Arena, class Opaque>

@@ -24,7 +24,7 @@ class SessionWindow {
   WindowProgress& progress() { return progress_; }
   const WindowProgress& progress() const { return progress_; }
   std::int64_t last_part() const { return last_part_; }
-  /// Whether a part has failed that may have been added in part: the window must be forgotten.
+  /// Whether what has failed may have been added in part: the window must be forgotten.
   bool is_lost() const { return lost_; }
   /// Whether a device that works ahead has checked the losses of all of its parts.
   bool losses_are_looked_at() const { return looked_at_; }
@@ -50,9 +50,7 @@ class SessionWindow {
   void derive_again();
   /// Does so after an evaluation, which draws other numbers or none.
   void derive_for_training() {
-    if (!evaluated_) return;
-    derive_again();
-    evaluated_ = false;
+    if (!derived_) derive_again();
   }
   /// Whether it has no unfinished block, or has added them.
   bool is_closed() const { return closed_; }
@@ -82,7 +80,7 @@ class SessionWindow {
   mutable WindowProgress progress_;  // losses arrive while it is read
   mutable LossesAhead<Real> coming_;
   bool undoes_, evaluates_drawing_, closed_ = true, lost_ = false, looked_at_ = false;
-  bool evaluated_ = false;  // since values were last derived for training
+  bool derived_ = true;  // for training, since the last evaluation and change of parameters
   std::int64_t last_part_ = 0;  // samples last given to kernels
   Arena arena_;
 };

@@ -14,7 +14,7 @@ SessionWindow<Arena>::SessionWindow(const SessionTables& tables, const typename 
 template <class Arena>
 std::int64_t SessionWindow<Arena>::add(std::int64_t part, bool last, std::uint64_t round, const std::int32_t* samples) {
   const std::int64_t position = progress_.position();
-  if (position == 0) arena_.begin_step(progress_.steps()), evaluated_ = false;  // the prologue runs
+  if (position == 0) arena_.begin_step(progress_.steps()), derived_ = true;  // the prologue runs
   else derive_for_training();
   StepArguments arguments = arena_.arguments(part, position, position == 0, last);
   arguments.random.round = round;
@@ -41,7 +41,7 @@ template <class Arena>
 auto SessionWindow<Arena>::evaluate(std::int64_t part, std::int64_t first) -> Losses {
   StepArguments arguments = arena_.arguments(part, progress_.position(), first == 0, false);
   arguments.random = evaluates_drawing_ ? arguments.random.of_evaluation(first) : Randomness{};
-  evaluated_ = true;
+  derived_ = false;
   run(Phase::prologue, arguments);
   run(Phase::forward, arguments);
   return fetch_losses(part, [&](auto... arrays) { return arena_.queue().fetch(arrays...); });
@@ -50,8 +50,10 @@ auto SessionWindow<Arena>::evaluate(std::int64_t part, std::int64_t first) -> Lo
 template <class Arena>
 void SessionWindow<Arena>::close_blocks() {
   if (closed_) return;
-  closed_ = true;
+  lost_ = true;  // on error, since some may have been added
   arena_.close_blocks(progress_.position());
+  lost_ = false;
+  closed_ = true;
 }
 
 template <class Arena>
@@ -74,9 +76,11 @@ void SessionWindow<Arena>::resume(const WindowCounters& counters, bool closed) {
 
 template <class Arena>
 void SessionWindow<Arena>::derive_again() {
+  derived_ = false;  // on error, the next part derives
   arena_.begin_step(progress_.steps());
   if (const std::int64_t position = progress_.position(); position > 0)
     run(Phase::prologue, arena_.arguments(0, position, true, false));
+  derived_ = true;
 }
 
 template <class Arena>

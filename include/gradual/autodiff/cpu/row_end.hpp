@@ -14,6 +14,7 @@ class RowEnd {
 
   static constexpr bool is_read(const Slot& slot) { return is_read_with_element(slot) || slot.source == Source::join; }
   static constexpr bool is_stored(const Slot& slot) { return slot.stored && !slot.uniform && !is_reduced(slot); }
+  static constexpr bool is_repeated(const Slot& slot) { return slot.source == Source::view && slot.stride[Body::rank - 1] == 0; }
   static constexpr bool is_copied(const Slot& slot) { return is_read(slot) || is_stored(slot); }
 
   /// Whether all that is copied or reduced has this type and lies in order.
@@ -71,8 +72,9 @@ class RowEnd {
   template <int S>
   GRADUAL_INLINE void turn_to_copy(Row& row) {
     if constexpr (is_read(Body::template slot<S>)) {
-      const Real* const in = static_cast<const Real*>(row.in[S]) + begin;
-      Vector::load(in, count, Vector::broadcast(*in)).store(copy_[S]);
+      constexpr bool repeated = is_repeated(Body::template slot<S>);
+      const Real* const in = static_cast<const Real*>(row.in[S]) + (repeated ? 0 : begin);
+      Vector::load(in, repeated ? 1 : count, Vector::broadcast(*in)).store(copy_[S]);
       row.in[S] = copy_[S];
     }
     if constexpr (is_stored(Body::template slot<S>)) {

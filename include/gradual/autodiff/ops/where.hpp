@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/core/math/bits.hpp>
 
 namespace gradual {
@@ -23,7 +24,11 @@ struct Where {
   }
 };
 
-constexpr Var where(Var condition, Var yes, Var no) { return elementwise<Where>(condition, yes, no); }
+constexpr Var where(Var condition, Var yes, Var no) {
+  const bool wider = condition.valid() && no.valid() && condition.dtype() == DType::f64 && no.dtype() != DType::f64;
+  if (wider) return elementwise<Where>(condition == 0.0, no, yes);  // in the branches' type, small numbers would be 0
+  return elementwise<Where>(condition, yes, no);
+}
 
 /// The numbers are in the condition's type or, where that is int32, in the type of parameters.
 constexpr Var where(Var condition, double yes, double no) {
