@@ -189,6 +189,7 @@ TEST_F(BadInput, SessionsThatWereMovedFrom) {
   EXPECT_EQ(moved([&] { session.state(); }), why);
   EXPECT_EQ(moved([&] { session.restore(taker.state()); }), why);
   EXPECT_EQ(moved([&] { session.set_parameters(std::vector<float>(ClassifierNet::parameter_elements)); }), why);
+  EXPECT_EQ(moved([&] { session.set_budget(1000); }), why);
   EXPECT_EQ(differing_bits(before, taker.parameter_bytes()), 0);
   auto& same = taker;
   taker = std::move(same);

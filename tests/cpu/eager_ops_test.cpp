@@ -194,6 +194,16 @@ TEST(EagerLosses, HaveTheBitsOfTheReference) {
   run(double{});
 }
 
+TEST(EagerPooling, OfImagesWithoutChannelsIsEmpty) {
+  EagerTape tape(Device::cpu(), 2);
+  const std::vector<float> nothing;
+  const Var images = tape.input(nothing, {0, 4, 4}), rows = tape.input(nothing, {0, 4});
+  for (const Var pooled : {avg_pool2d(images, 2), max_pool2d(images, 2), avg_pool1d(rows, 2), max_pool1d(rows, 2)}) {
+    EXPECT_EQ(value(pooled).values<float>().size(), 0u);
+    EXPECT_EQ(value(gradients(sum(pooled, {1}), {pooled.shape().rank == 4 ? images : rows})[0]).values<float>().size(), 0u);
+  }
+}
+
 TEST(EagerRandomOps, DrawsTheNumbersOfTheReference) {
   EagerTape tape(Device::cpu(), 40);
   const Randomness random{true, 3, 2, nullptr, 17};

@@ -336,4 +336,21 @@ TEST(EagerLabels, AreCheckedBeforeWhatTheyChooseIsRead) {
             "cross_entropy: label 1000000000 at position 6 is outside the 5 classes 0 to 4");
 }
 
+TEST(EagerLabels, AreNamedByTheirSampleInEvaluationsToo) {
+  const auto x = numbers(40 * 9);
+  std::vector<std::int32_t> y = labels(40, 5);
+  y[27] = 5;
+  Parameters parameters(Device::cpu());
+  const Classifier net(parameters.root());
+  Session session(parameters, Accumulate{Sgd{}}, {.global_batch = 8, .micro_batch = 4});
+  const auto record = [&](EagerTape& tape) {
+    const Var in = tape.input(x, {9}), label = tape.input(y);
+    return net.loss(in, label);
+  };
+  const std::string why = "input 1, sample 27: label 5 is outside the 5 classes 0 to 4";
+  EXPECT_EQ(error_of<DataError>([&] { session.evaluate(40, record); }), why);
+  EXPECT_EQ(error_of<DataError>([&] { session.losses(40, record); }), why);
+  EXPECT_EQ(error_of<DataError>([&] { session.predict(40, [&](EagerTape& tape) { return record(tape).value; }); }), why);
+}
+
 }  // namespace eager_session_test

@@ -201,6 +201,24 @@ TEST_F(EagerTrainer, NamesTheInputOfTheDataSet) {
   EXPECT_EQ(trainer.fit(Dataset(x, target), {.epochs = 1}).size(), 1u);
 }
 
+TEST_F(EagerTrainer, NamesTheSampleOfAWeight) {
+  Parameters parameters(Device::cpu());
+  const nn::Linear layer(parameters.root() / "layer", 9, 1);
+  const EagerNet net(parameters, [&](EagerTape& tape, std::span<const float> in, std::span<const float> of) {
+    const Var values = tape.input(in, {9}), weight = tape.input(of);
+    return Loss(mean_per_sample(square(layer(values)))).weighted_by(weight);
+  });
+  std::vector<float> weights(150, 0.5f);
+  weights[140] = -1;
+  Trainer trainer(net, optimizer, {.global_batch = 32});
+  EXPECT_EQ(error_of<DataError>([&] { trainer.fit(Dataset(x, weights), {.epochs = 1}); }),
+            "input 1, sample 140: weight 0 is -1: a mean takes none below 0; multiply the loss by such factors, or use "
+            "Reduction::sum");
+  EXPECT_EQ(trainer.session().step_count(), 0);
+  Trainer adds(net, optimizer, {.global_batch = 32, .reduction = Reduction::sum});
+  EXPECT_EQ(adds.fit(Dataset(x, weights), {.epochs = 1}).size(), 1u);
+}
+
 TEST_F(EagerTrainer, FindsMetricsByName) {
   eagerly({.global_batch = 32}, [&](auto& trainer) {
     EXPECT_EQ(error_of<OptionError>([&] { trainer.session().metric("accuracy"); }),

@@ -159,6 +159,11 @@ TEST(Csv, FindsMissingNumbersHoweverTheyAreWritten) {
   EXPECT_EQ(missing("0\n-0.0\n5\n", {.missing = {"0"}}), (std::vector<float>{1, 1, 0}));
   EXPECT_EQ(missing("1\n1.#QNAN\n0\n", {.missing = {"1.#QNAN", "0 (none)"}}), (std::vector<float>{0, 1, 0}))
       << "a mark that only begins with a number is none";
+  EXPECT_EQ(missing("1000000000\n1000000020\n999999999\n+999999999\n1e-50\n", {.missing = {"+999999999", "0"}}),
+            (std::vector<float>{0, 0, 1, 1, 0})) << "other numbers may round to the same float";
+  EXPECT_EQ(missing("1\n1e+99\n", {.missing = {"1e99"}}), (std::vector<float>{0, 1})) << "which is no float";
+  for (const char* mark : {" NA", "NA\t", "\"NA\""})
+    EXPECT_EQ(error_of("1\n", {.missing = {mark}}).find("csv: .missing has '"), 0u) << mark;
 }
 
 TEST(Csv, RefusesToSkipColumnsThatThereAreNot) {
@@ -193,6 +198,10 @@ TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
       "csv: .unknown has column 0, but .text gives it no categories: without them no text is unknown";
   EXPECT_EQ(error_of("c,4\n", {.text = {{0, {}}}, .unknown = {{0, 0}}}), says_nothing);
   EXPECT_EQ(error_of("3,4\n", {.unknown = {{0, 0}}}), says_nothing);
+  const Table named = parse_csv("n,kind\n1,c\n", {.header = true, .text = {{1, seen.text.at(0)}}, .unknown = {{"kind", 2}}});
+  EXPECT_EQ(named.values, (std::vector<float>{1, 2})) << "a place and a name of one column";
+  EXPECT_EQ(error_of("n,kind\n1,c\n", {.header = true, .text = named.text, .unknown = {{"kind", 2}, {1, 1}}}),
+            "t.csv: column 1 of 2 cannot be given two numbers in .unknown");
 }
 
 TEST(Csv, ColumnsOfATableMayNotBeThere) {
@@ -202,6 +211,8 @@ TEST(Csv, ColumnsOfATableMayNotBeThere) {
   const Table row = parse_csv("b,5\n", {.names = {"kind", "length"}, .text = file.text});
   EXPECT_EQ(row.take({"length", "kind"}), file.values);
   EXPECT_EQ(parse_csv("b,5,y\n", {.names = seen.names, .text = seen.text}).labels("species"), std::vector<std::int32_t>{1});
+  EXPECT_EQ(parse_csv("b,5,z\n", {.names = seen.names, .skip = {"species"}, .text = seen.text}).values,
+            (std::vector<float>{1, 5})) << "or is skipped";
   EXPECT_EQ(error_of("length,kind\n5,c\n", {.header = true, .text = seen.text}),
             "t.csv, line 2, column 2: 'c' is not one of 2 categories: 'a', 'b'");
   EXPECT_EQ(error_of("length,kind\n5,b\n", {.header = true, .text = {{"species", seen.text.at("species")}}}),

@@ -25,7 +25,7 @@ algorithm: ranges::adjacent_find ranges::all_of ranges::any_of ranges::copy rang
 algorithm: ranges::find ranges::find_if ranges::lower_bound ranges::max ranges::min_element ranges::minmax ranges::none_of
 algorithm: ranges::partition_point ranges::sort ranges::transform ranges::upper_bound
 array: array
-array deque iterator map set span string string_view vector: data size ssize
+array deque iterator map set span string string_view vector: data end size ssize
 atomic: atomic atomic_ref memory_order_acquire memory_order_relaxed memory_order_release memory_order_seq_cst
 barrier: barrier
 bit: bit_cast bit_ceil bit_floor bit_width countl_zero countr_zero endian popcount

@@ -33,16 +33,11 @@ inline void check_options(const CsvOptions& options) {
   };
   for (const TableColumn& column : options.skip) check(column);
   for (const auto& [column, given] : options.text) check(column);
-  for (const auto& [column, number] : options.unknown) {
-    const auto text = options.text.find(column);
-    const std::int64_t categories = text == options.text.end() ? 0 : text->second.size();
-    if (categories == 0)
-      throw OptionError("csv: .unknown has " + column.text() +
-                        ", but .text gives it no categories: without them no text is unknown");
-    if (number < 0 || number > categories)
-      throw OptionError("csv: .unknown of " + column.text() + " is " + std::to_string(number) + ", but there are " +
-                        std::to_string(categories) + " categories: it must be from 0 to that number");
-  }
+  for (const auto& [column, number] : options.unknown) check(column);
+  for (const std::string& mark : options.missing)
+    if (trimmed(mark, 0) != mark || (mark.size() > 1 && mark.starts_with('"') && mark.ends_with('"')))
+      throw OptionError("csv: .missing has '" + brief_text(mark) +
+                        "', but fields are read without blanks and quotes around them");
 }
 
 /// Returns whether a line ends with CR outside quotes.
@@ -55,6 +50,16 @@ constexpr bool has_cr_alone(std::string_view text) {
   return false;
 }
 
+/// Errors: OptionError for a number of unknown texts that a column with so many given categories cannot have.
+inline void check_unknown(const TableColumn& column, std::int64_t number, std::int64_t categories) {
+  if (categories == 0)
+    throw OptionError("csv: .unknown has " + column.text() +
+                      ", but .text gives it no categories: without them no text is unknown");
+  if (number < 0 || number > categories)
+    throw OptionError("csv: .unknown of " + column.text() + " is " + std::to_string(number) + ", but there are " +
+                      std::to_string(categories) + " categories: it must be from 0 to that number");
+}
+
 /// The options' columns, by their places in the file.
 struct CsvPlaces {
   struct Text {
@@ -63,9 +68,11 @@ struct CsvPlaces {
   };
   std::vector<std::int64_t> skip = {};
   std::map<std::int64_t, Text> text = {};
+  std::map<std::int64_t, std::int64_t> unknown = {};  ///< a text column's number
 
   /// `names`: those of the columns of the file `of`, if any. Errors: DataError for missing or repeated names; OptionError for a
-  /// column to skip that is given twice or does not exist, or a text column that is given twice, does not exist or is skipped.
+  /// column to skip that is given twice or does not exist, a text column that is given twice, does not exist or is skipped, or
+  /// an `unknown` that is given twice, has no categories or is out of their range.
   CsvPlaces(const CsvOptions& options, const std::vector<std::string>& names, std::int64_t columns, const std::string& of) {
     const auto refuse = [&](const TableColumn& column, const char* why) {
       throw OptionError(of + ": " + column.text() + " of " + std::to_string(columns) + " cannot be " + why);
@@ -75,15 +82,24 @@ struct CsvPlaces {
       if (place < 0 || place >= columns || skips(place)) refuse(column, "skipped; columns are counted from 0, each named once");
       skip.push_back(place);
     }
+    const auto is_absent = [&](const TableColumn& column) {  // of the table whose categories are given
+      return options.text.of_table && (!column.is_among(names, columns) || skips(column.place_among(names, of)));
+    };
+    for (const auto& [column, number] : options.unknown)
+      if (!is_absent(column) && !unknown.emplace(column.place_among(names, of), number).second)
+        refuse(column, "given two numbers in .unknown");
     for (const auto& [column, given] : options.text) {
-      if (options.text.of_table && !column.is_among(names, columns)) continue;
+      if (is_absent(column)) continue;
       const std::int64_t place = column.place_among(names, of);
       if (place < 0 || place >= columns || skips(place))
         refuse(column, "a text column; columns are counted from 0, and it must not be skipped");
-      const auto unknown = options.unknown.find(column);
-      const TextColumn read(given, unknown == options.unknown.end() ? std::nullopt : std::optional(unknown->second));
+      const auto number = unknown.find(place);
+      if (number != unknown.end()) check_unknown(column, number->second, given.size());
+      const TextColumn read(given, number == unknown.end() ? std::nullopt : std::optional(number->second));
       if (!text.try_emplace(place, Text{column, read}).second) refuse(column, "a text column twice");
     }
+    for (const auto& [column, number] : options.unknown)
+      if (!is_absent(column) && !text.contains(column.place_among(names, of))) check_unknown(column, number, 0);
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
   /// Returns a column's place among those that are not skipped.
@@ -113,6 +129,12 @@ inline bool vanishes(std::string_view number) {
   return power < static_cast<std::int64_t>(first) - static_cast<std::int64_t>(point);
 }
 
+/// Returns a number, which may begin with a plus, for `from_chars`.
+constexpr std::string_view without_plus(std::string_view number) {
+  if (number.size() > 1 && number[0] == '+' && number[1] != '-') number.remove_prefix(1);
+  return number;
+}
+
 /// Returns whether the marks of numbers differ from those that `from_chars` reads.
 inline bool has_own_marks(const CsvOptions& options) { return options.decimal != '.' || options.thousands != 0; }
 
@@ -138,18 +160,33 @@ inline std::optional<std::string> plain_number(std::string_view field, const Csv
   return plain;
 }
 
-/// Returns the numbers among the marks of missing ones.
-template <std::floating_point Real>
-std::vector<Real> missing_numbers(const CsvOptions& options) {
-  std::vector<Real> numbers;
-  for (const std::string& text : options.missing) {
-    const std::string plain = has_own_marks(options) ? plain_number(text, options).value_or("") : text;
-    Real number = 0;
-    const auto [last, error] = std::from_chars(plain.data(), plain.data() + plain.size(), number);
-    if (error == std::errc{} && last == plain.data() + plain.size()) numbers.push_back(number);
-  }
-  return numbers;
+/// Returns the number that is the whole text, in double even for floats: others that round to the same float differ from it.
+inline std::optional<double> double_in(std::string_view text, const CsvOptions& options) {
+  const std::string plain = has_own_marks(options) ? plain_number(text, options).value_or("") : std::string(text);
+  const std::string_view digits = without_plus(plain);
+  double number = 0;
+  const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc{} && last == digits.data() + digits.size() ? std::optional(number) : std::nullopt;
 }
+
+/// Marks of missing numbers: texts, and numbers however they are written.
+class MissingMarks {
+ public:
+  explicit MissingMarks(const CsvOptions& options) : options_(options) {
+    for (const std::string& text : options.missing)
+      if (const std::optional<double> number = double_in(text, options)) numbers_.push_back(*number);
+  }
+  bool contains(std::string_view field) const {
+    if (std::ranges::find(options_.missing, field) != options_.missing.end()) return true;
+    if (numbers_.empty()) return false;
+    const std::optional<double> number = double_in(field, options_);
+    return number && std::ranges::find(numbers_, *number) != numbers_.end();
+  }
+
+ private:
+  const CsvOptions& options_;
+  std::vector<double> numbers_;
+};
 
 /// Returns the field's number, 0 if too small for any. Errors: DataError if not a finite Real; for texts, with the hint.
 template <std::floating_point Real>
@@ -161,7 +198,7 @@ Real number_in_field(const std::string_view written, const CsvOptions& options, 
     throw DataError("'" + brief_text(written) + "' is not a finite number (.decimal = '" + std::string(1, options.decimal) +
                     (options.thousands == 0 ? "', and no .thousands)"
                                             : "', .thousands = '" + brief_text({&options.thousands, 1}) + "')"));
-  if (field.size() > 1 && field[0] == '+' && field[1] != '-') field.remove_prefix(1);
+  field = without_plus(field);
   const char* const end = field.data() + field.size();
   Real number = 0;
   if (const auto [last, error] = std::from_chars(field.data(), end, number);
@@ -209,12 +246,10 @@ TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options, const 
   detail::check_options(options);
   if (text.find('\n') == text.npos && detail::has_cr_alone(detail::trimmed(text, options.separator)))
     throw DataError(place + ": its lines end with CR alone: end them with LF, as `tr '\\r' '\\n'` does");
-  const std::vector<Real> missing = detail::missing_numbers<Real>(options);
+  const detail::MissingMarks missing(options);
   const auto number_in = [&](std::string_view field, const char* hint) {
-    constexpr Real none = std::numeric_limits<Real>::quiet_NaN();
-    if (std::ranges::find(options.missing, field) != options.missing.end()) return none;
-    const Real number = detail::number_in_field<Real>(field, options, hint);
-    return std::ranges::find(missing, number) == missing.end() ? number : none;
+    return missing.contains(field) ? std::numeric_limits<Real>::quiet_NaN()
+                                   : detail::number_in_field<Real>(field, options, hint);
   };
   TableIn<Real> table;
   table.names = options.names;

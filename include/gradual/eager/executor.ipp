@@ -73,7 +73,7 @@ GRADUAL_ONCE void Executor::recorded(Tape& tape, int id) {
 }
 
 GRADUAL_ONCE void Executor::check_labels(const char* op, const Tape& tape, int id, const LabelRange& range, bool staged) {
-  if (!deferring_ || !staged) return check(tape, {op, id, range});
+  if (!(deferring_ || noting_) || !staged) return check(tape, {op, id, range});
   int source = id;
   while (gradual::detail::is_view(tape[source])) source = tape[source].in[0];
   if (is_input(tape[source], Input::sample)) unchecked_.push_back({op, id, range});  // others are in range by what they are

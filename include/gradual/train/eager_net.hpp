@@ -98,14 +98,21 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     if (net_.empty()) refuse_moved();
     EagerTape tape(net_.parameters());
     tape.begin(0, 1, 1, true);  // this sample's own labels are checked below
-    record(tape, data);
+    const Loss loss = record(tape, data);
     if (data.is_made()) return;  // its parts are checked when they are made
+    const bool has_weight = loss.weight.valid() && is_input(loss.weight.node(), Input::sample);
+    const void* const weights =
+        has_weight ? tape.values().input(static_cast<int>(loss.weight.attributes().integer[0])) : nullptr;
     int index = 0;
-    const auto look_at = [&](auto values) {
+    const auto look_at = [&]<class T>(std::span<const T> values) {
       std::vector<LabelRange> ranges;
       for (const LabelRange& range : tape.label_ranges)
         if (tape.values().input(range.input) == values.data()) ranges.push_back(range), ranges.back().input = index;
-      validate_values(values, ranges, std::ssize(values) / data.size(), index++);
+      const std::int64_t width = std::ssize(values) / data.size();
+      validate_values(values, ranges, width, index);
+      if constexpr (std::is_floating_point_v<T>)
+        if (values.data() == weights && session_.options().reduction == Reduction::mean) validate_weights(values, index, width);
+      ++index;
     };
     data.apply([&](auto... spans) { (look_at(spans), ...); });
   }

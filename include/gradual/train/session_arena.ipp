@@ -31,6 +31,7 @@ SessionArena<Where, R, S>::SessionArena(const SessionTables& tables, const Progr
 
 template <class Where, class R, class S>
 void SessionArena<Where, R, S>::set_budget(Budget budget) {
+  require_persistent();
   const std::int64_t micro_batch = plan_.pick(budget);
   plan_.let_shrink();
   if (micro_batch == plan_.micro_batch()) return;

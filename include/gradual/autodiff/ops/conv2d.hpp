@@ -37,7 +37,8 @@ constexpr Convolution convolution_of(const Node& node, const Shape& a, const Sha
   Convolution c;
   c.flipped = node.attributes.integer[0] >> 48 & 1;
   const std::int64_t of_group = weights.extent[1];
-  c.groups = of_group == 0 ? 1 : (c.flipped ? outputs : a).extent[1] / of_group;
+  const std::int64_t planes = (c.flipped ? outputs : a).extent[1];
+  c.groups = of_group == 0 || planes == 0 ? 1 : planes / of_group;
   c.channels = a.extent[1] / c.groups;
   c.outputs = outputs.extent[1] / c.groups;
   const std::int64_t dilation = number(1, 48), more = static_cast<std::int64_t>(node.attributes.number);
