@@ -174,7 +174,8 @@ struct RepeatedInRows {
   nn::Linear of_repeated, layer;
   Parameter number;
   constexpr explicit RepeatedInRows(Scope s)
-      : of_repeated(s / "repeated", 37, 2), layer(s / "layer", 37, 37), number(s.parameter("number", Shape{}, init::constant(0.3))) {}
+      : of_repeated(s / "repeated", 37, 2), layer(s / "layer", 37, 37),
+        number(s.parameter("number", Shape{}, init::constant(0.3))) {}
   constexpr Loss loss(Var x, Var z) const {
     const Var all = broadcast(x, Shape::per_sample({37})), one = broadcast(number.on(x) * x, Shape::per_sample({37}));
     const Var of_all = of_repeated(all) + of_repeated(one);
@@ -186,8 +187,8 @@ struct RepeatedInRows {
 TEST(CompiledAgainstReference, NumbersThatAreRepeatedInRowsThatEndInsideAVector) {
   const auto x = numbers(samples), z = numbers(samples * 37, 2);
   expect_equal_bits<Compiled<RepeatedInRows, Inputs<f32[1], f32[37]>>>({x, z}, std::span(x), std::span(z));
-  const auto precise = numbers_in<double>(samples), others = numbers_in<double>(samples * 37);
-  expect_equal_bits<Compiled<RepeatedInRows, Inputs<f64[1], f64[37]>>>({precise, others}, std::span(precise), std::span(others));
+  const auto wide_x = numbers_in<double>(samples), wide_z = numbers_in<double>(samples * 37);
+  expect_equal_bits<Compiled<RepeatedInRows, Inputs<f64[1], f64[37]>>>({wide_x, wide_z}, std::span(wide_x), std::span(wide_z));
 }
 
 /// A sum in double of values that are stored as floats: what exceeds 35, 35 · 2^-32, must be seen.

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <set>
 
 #include <gradual/autodiff/reference.hpp>
 
@@ -234,7 +235,8 @@ struct DropsOfJoins {
       y = i == 0 ? more : y + more;
     }
     const Var joined = dropout(concat(parts, 1), 0.5), slope = dropout(gradients(y, {h})[0], 0.25);
-    return {mean_per_sample(square(joined) + square(slope))};
+    const Var of_all = dropout(gradients(y + sum(square(h), {1}), {h})[0], 0.125);  // and by more than slices
+    return {mean_per_sample(square(joined) + square(slope) + square(of_all))};
   }
 };
 
@@ -242,6 +244,16 @@ TEST(EagerJoins, DropWhatACompiledNetDrops) {
   const both_ways::Samples<float> x{models::numbers(both_ways::samples * 9), {9}};
   const auto compiled = both_ways::train_compiled<Compiled<DropsOfJoins, Inputs<f32[9]>>>({60}, 1, x);
   EXPECT_EQ(both_ways::train_eager<DropsOfJoins>({60}, x), compiled);
+}
+
+TEST(EagerJoins, OfOtherShapesAreDroppedByOtherDraws) {
+  Tape tape;
+  const Var x = input(tape, Shape::per_sample({3}), DType::f32), longer = pad(x, 1, 0, 2, 0.0);
+  const Var values[] = {longer, pad(x, 1, 0, 3, 0.0), pad(x, 1, 1, 2, 0.0), pad(longer, 1, 0, 1, 0.5)};
+  std::set<std::uint64_t> keys;
+  for (const Var v : values) keys.insert(value_key(tape, v.id));
+  EXPECT_EQ(keys.size(), std::size(values));
+  EXPECT_EQ(value_key(tape, pad(longer, 1, 0, 1, 0.0).id), value_key(tape, values[1].id)) << "the same numbers";
 }
 
 /// A part of a join is a metric.

@@ -102,6 +102,8 @@ struct SoftSteps {
 TEST(ParameterGroups, MayUseOpsOfTheirOwn) {
   expect_each(ByRank{lion, SoftSteps{}}, lion, SoftSteps{}, {"hidden/weight", "kernels"});
   expect_each(ByName{SoftSteps{}, lion, {{"scale"}}}, SoftSteps{}, lion, {"scale"});
+  const SoftSteps slow{.learning_rate = 0.01};
+  expect_each(ByRank{slow, SoftSteps{}}, slow, SoftSteps{}, {"hidden/weight", "kernels"});
 }
 
 /// A sum over everything that a rule sees covers only its own parameters.

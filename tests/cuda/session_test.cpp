@@ -274,7 +274,7 @@ TEST_P(CudaSession, GoesOnAfterAFailedLaunch) {
       const auto at = static_cast<std::size_t>(session.position());
       try {
         if (at < samples) session.accumulate(std::span(x).subspan(at * 9), std::span(y).subspan(at));
-        session.flush();
+        else session.flush();
       } catch (const DeviceError&) {
         ++failed;
         lost += at == samples && session.position() == 0;
@@ -284,6 +284,7 @@ TEST_P(CudaSession, GoesOnAfterAFailedLaunch) {
     EXPECT_EQ(differing_bits(cpu.parameter_bytes(), session.parameter_bytes()), 0) << launches;
   }
   EXPECT_GT(failed, 10);
+  EXPECT_GT(lost, 0) << "by a flush";
 }
 
 TEST_P(CudaSession, LeavesWhatIsFrozenWhereAnUpdateFails) {

@@ -202,6 +202,10 @@ TEST(Csv, TextsThatAreNoneOfTheGivenOnesHaveTheNumberOfWhatIsUnknown) {
   EXPECT_EQ(named.values, (std::vector<float>{1, 2})) << "a place and a name of one column";
   EXPECT_EQ(error_of("n,kind\n1,c\n", {.header = true, .text = named.text, .unknown = {{"kind", 2}, {1, 1}}}),
             "t.csv: column 1 of 2 cannot be given two numbers in .unknown");
+  EXPECT_EQ(error_of("n,kind\n1,c\n", {.header = true, .text = named.text, .unknown = {{"knid", 2}}}),
+            "t.csv: no column is named 'knid'; there are 'n', 'kind'");
+  EXPECT_EQ(error_of("1,c\n", {.text = named.text, .unknown = {{9, 0}}}),
+            "csv: .unknown has column 9, but .text gives it no categories: without them no text is unknown");
 }
 
 TEST(Csv, ColumnsOfATableMayNotBeThere) {

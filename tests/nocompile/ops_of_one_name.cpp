@@ -1,4 +1,4 @@
-// expected-error: two ops of Ops have one name to the compiler, or are the same: make them structs
+// expected-error: two ops of Ops have one name to the compiler: make them structs
 #include <gradual/gradual.hpp>
 
 using namespace gradual;

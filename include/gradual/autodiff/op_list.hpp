@@ -27,13 +27,13 @@ OpList<A..., B...> join(OpList<A...>, OpList<B...>);
 template <class A, class B>
 using Joined = decltype(detail::join(std::declval<A>(), std::declval<B>()));
 
-/// Whether all ops of a list have ids of their own. g++ gives one name to `Op<a>` and `Op<b>` if a and b are lambdas of one
-/// signature with named template parameters.
+/// Whether no other type among these ops has the id of one of them. g++ gives one name to `Op<a>` and `Op<b>` if a and b are
+/// lambdas of one signature with named template parameters.
+template <class One, class... Op>
+inline constexpr bool has_own_id = ((op_info<One>.id != op_info<Op>.id || std::is_same_v<One, Op>) && ...);
 template <class... Op>
-constexpr bool have_own_ids(OpList<Op...> list) {
-  for (int i = 0; i < list.size; ++i)
-    if (index_in(list, *list.info[i]) != i) return false;
-  return true;
+constexpr bool have_own_ids(OpList<Op...>) {
+  return (has_own_id<Op, Op...> && ...);
 }
 
 /// A model's or rule's own ops, which it names by `using Ops = OpList<...>;`; an adapter has those of its `inner`.
@@ -46,7 +46,7 @@ concept NamesOps = requires { typename T::Ops; } && !std::is_same_v<typename T::
 template <NamesOps T>
 struct OwnOpsOf<T> {
   using type = typename T::Ops;
-  static_assert(have_own_ids(type()), "two ops of Ops have one name to the compiler, or are the same: make them structs");
+  static_assert(have_own_ids(type()), "two ops of Ops have one name to the compiler: make them structs");
 };
 template <class T>
   requires(!NamesOps<T> && requires(T t) { t.inner; })

@@ -137,7 +137,7 @@ class TapeExecutor {
 /// What `value_key` computes for a node.
 struct ValueKey {
   std::uint64_t hash = 0;
-  int axis = -1;  ///< along which the node, or each term of it, is padded with zeros
+  int axis = -1;  ///< along which the node, or a term of it, is padded with zeros
 };
 
 /// The ordered list of recorded operations, independent of devices. A mistake is kept as a message in constant evaluation (the

@@ -22,24 +22,31 @@ constexpr std::uint64_t key_of_place(std::int64_t places) {
   return result;
 }
 
-/// The key of a sum of values padded with zeros along one axis is a sum too, of what each of them has at its place: eager tapes
-/// add them up in pairs.
+constexpr std::uint64_t mix(std::uint64_t hash, const Shape& shape) {
+  for (int i = 0; i < shape.rank; ++i) hash = mix(hash, static_cast<std::uint64_t>(shape.extent[i]));
+  return mix(hash, static_cast<std::uint64_t>(shape.batch_axis));
+}
+
+/// The key of a sum in which values are padded with zeros along one axis is a sum too, of what each of them has at its place:
+/// eager tapes add them up in pairs.
 constexpr ValueKey key_of(const Tape& tape, const Node& node) {
   const auto operand = [&](int k) -> const ValueKey& { return tape.keys[static_cast<std::size_t>(node.in[k])]; };
   if (is<Convert>(node) && tape[node.in[0]].dtype == DType::u8) return operand(0);
+  const auto term = [&](int k, int axis) {
+    return operand(k).axis == axis ? operand(k).hash : mix(operand(k).hash, static_cast<std::uint64_t>(axis));
+  };
   if (is<Pad>(node) && node.attributes.number == 0) {
-    const auto [axis, before] = node.attributes.integer;
-    const bool padded = operand(0).axis == axis;
-    const std::uint64_t kind = static_cast<std::uint64_t>(axis) ^ std::bit_cast<std::uint64_t>(node.attributes.number);
-    return {(padded ? operand(0).hash : mix(operand(0).hash, kind)) * key_of_place(before), static_cast<int>(axis)};
+    const int axis = static_cast<int>(node.attributes.integer[0]);
+    return {term(0, axis) * key_of_place(node.attributes.integer[1]), axis};
   }
-  if (is<Add>(node) && operand(0).axis >= 0 && operand(0).axis == operand(1).axis)
-    return {operand(0).hash + operand(1).hash, operand(0).axis};
+  if (is<Add>(node)) {
+    const int a = operand(0).axis, b = operand(1).axis, axis = a < b ? b : a;
+    if (axis >= 0 && (a == b || a < 0 || b < 0)) return {term(0, axis) + term(1, axis), axis};
+  }
   const bool bytes = node.dtype == DType::u8;  // are floats to the model, and have the keys of floats
   std::uint64_t hash = static_cast<std::uint64_t>(bytes ? DType::f32 : node.dtype);
   for (const char* c = node.op->name; *c != 0; ++c) hash = mix(hash, static_cast<unsigned char>(*c));
-  for (int i = 0; i < node.shape.rank; ++i) hash = mix(hash, static_cast<std::uint64_t>(node.shape.extent[i]));
-  hash = mix(hash, static_cast<std::uint64_t>(node.shape.batch_axis));
+  hash = mix(hash, node.shape);
   const bool input = node.op->kind == Kind::input;  // which sample or scalar it is may depend on the order of recording
   const bool numbered = !input || node.attributes.integer[1] == Input::parameter;
   if (numbered) hash = mix(hash, static_cast<std::uint64_t>(node.attributes.integer[0]));
@@ -54,7 +61,8 @@ constexpr ValueKey key_of(const Tape& tape, const Node& node) {
 /// the operands of an expression, which may differ between tracing and run time.
 constexpr std::uint64_t value_key(Tape& tape, int id) {
   for (int i = static_cast<int>(tape.keys.size()); i <= id; ++i) tape.keys.push_back(detail::key_of(tape, tape[i]));
-  return tape.keys[static_cast<std::size_t>(id)].hash;
+  const ValueKey& key = tape.keys[static_cast<std::size_t>(id)];
+  return key.axis < 0 ? key.hash : detail::mix(key.hash, tape[id].shape);  // sums of paddings have no shape yet
 }
 
 }  // namespace gradual

@@ -42,7 +42,7 @@ struct CudaWith {
     cuda::check_numerics();
   }
 
-  /// Returns the bytes that can still be allocated on the device. Errors: DeviceError.
+  /// Returns the bytes of the device for further sessions. Errors: DeviceError.
   static std::int64_t free_memory() { return cuda::free_memory(); }
 
   template <class Program>

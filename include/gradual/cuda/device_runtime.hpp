@@ -32,14 +32,6 @@ class OnDevice {
   int before_ = 0;  ///< the device to return to; −1: `index` was current
 };
 
-/// Returns the bytes of device memory for sessions: all that are free, less 64 MiB or, if that is less, an eighth. Allocations
-/// are rounded up, and kernels, graphs and libraries take memory of their own when they first run. Errors: DeviceError.
-inline std::int64_t free_memory() {
-  std::size_t free = 0, all = 0;
-  check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
-  return static_cast<std::int64_t>(free - std::min(free / 8, std::size_t{64} << 20));
-}
-
 /// A piece of zeroed device memory, owned by its maker. Errors: MemoryError with the bytes needed and free; DeviceError for
 /// failures with other causes.
 class Memory {
@@ -94,6 +86,16 @@ class Memory {
   void* data_ = nullptr;
   std::int64_t bytes_ = 0;
 };
+
+/// Returns the bytes of device memory for further sessions: all that are free, except for 64 MiB or, if that is less, an eighth
+/// of these and what sessions hold. Allocations are rounded up, and kernels, graphs and libraries take memory of their own when
+/// they first run. Errors: DeviceError.
+inline std::int64_t free_memory() {
+  std::size_t free = 0, all = 0;
+  check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+  const auto left = static_cast<std::int64_t>(free);
+  return std::max(std::int64_t{0}, left - std::min((left + Memory::held()) / 8, std::int64_t{64} << 20));
+}
 
 /// Pinned host memory: copies from and to it need no staging copy, and kernels reach it by its address. Errors: MemoryError,
 /// DeviceError.

@@ -7,8 +7,9 @@
 namespace gradual::cuda {
 
 /// Whether a library computes node `node` of a graph, where a window's sums are held in S: a convolution of floats or of 16-bit
-/// numbers, not of none, or an adjoint of one. Adjoints of weights are floats whatever they are computed from, a mix that no library
-/// supports. Those of groups stay here: if a library had no engine for them, the kernels here would lack memory for their sums.
+/// numbers, or an adjoint of one. Those of no numbers stay here, since no library takes them. Adjoints of weights are floats
+/// whatever they are computed from, a mix that no library supports. Those of groups stay here: if a library had no engine for
+/// them, the kernels here would lack memory for their sums.
 template <class S>
 constexpr bool is_library_convolution(const Node* nodes, const Node& node) {
   const bool of_weights = node.op->kind == Kind::batch_convolve;

@@ -39,8 +39,8 @@ struct CsvOptions {
 /// Errors: DataError with place, line and column: a field that is not a finite number, not one of the categories, or not a
 /// valid category (`Categories::check`), another number of columns, no rows, lines that end with CR alone, column names that
 /// the first line lacks or has twice; OptionError for columns to skip or of text that do not exist, an `unknown` without
-/// categories or out of their range, a separator that occurs in numbers or quotes, conflicting number marks, and other options
-/// that no file could satisfy.
+/// categories, out of their range or given twice, a separator that occurs in numbers or quotes, conflicting number marks, marks
+/// of missing numbers with blanks or quotes around them, and other options that no file could satisfy.
 template <std::floating_point Real = float>
 TableIn<Real> parse_csv(std::string_view text, const CsvOptions& options = {}, const std::string& place = "csv");
 

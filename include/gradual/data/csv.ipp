@@ -85,8 +85,11 @@ struct CsvPlaces {
     const auto is_absent = [&](const TableColumn& column) {  // of the table whose categories are given
       return options.text.of_table && (!column.is_among(names, columns) || skips(column.place_among(names, of)));
     };
+    const auto is_left_out = [&](const TableColumn& column) {
+      return is_absent(column) && (column.is_among(names, columns) || options.text.contains(column));
+    };
     for (const auto& [column, number] : options.unknown)
-      if (!is_absent(column) && !unknown.emplace(column.place_among(names, of), number).second)
+      if (!is_left_out(column) && !unknown.emplace(column.place_among(names, of), number).second)
         refuse(column, "given two numbers in .unknown");
     for (const auto& [column, given] : options.text) {
       if (is_absent(column)) continue;
@@ -99,7 +102,7 @@ struct CsvPlaces {
       if (!text.try_emplace(place, Text{column, read}).second) refuse(column, "a text column twice");
     }
     for (const auto& [column, number] : options.unknown)
-      if (!is_absent(column) && !text.contains(column.place_among(names, of))) check_unknown(column, number, 0);
+      if (!is_left_out(column) && !text.contains(column.place_among(names, of))) check_unknown(column, number, 0);
   }
   bool skips(std::int64_t column) const { return std::ranges::find(skip, column) != skip.end(); }
   /// Returns a column's place among those that are not skipped.

@@ -100,7 +100,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     tape.begin(0, 1, 1, true);  // this sample's own labels are checked below
     const Loss loss = record(tape, data);
     if (data.is_made()) return;  // its parts are checked when they are made
-    const bool has_weight = loss.weight.valid() && is_input(loss.weight.node(), Input::sample);
+    const bool has_weight = loss.weight.tape == &tape && is_input(loss.weight.node(), Input::sample);
     const void* const weights =
         has_weight ? tape.values().input(static_cast<int>(loss.weight.attributes().integer[0])) : nullptr;
     int index = 0;

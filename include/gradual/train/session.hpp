@@ -97,11 +97,13 @@ class Session<Net, Optimizer, Inputs<T...>> : public detail::SessionBase<Session
   using Base::again, Base::position, Base::step_count, Base::waits_for_step;
 
   /// Steps on what an unfinished window holds. Returns the number of steps made, 0 or 1; also 0 where the window must be given
-  /// again. Errors: DataError for fewer samples than must be given again.
+  /// again. Errors: DataError for fewer samples than must be given again; DeviceError, after which the window begins anew if
+  /// some of its blocks have been added.
   int flush() { return core_.flush(); }
 
   /// Adds the window's unfinished blocks to the accumulator, as `flush` does before it steps, so that the sums so far can be
-  /// read. Works once per window, which then takes no more samples. Errors: MemoryError, as `accumulate`.
+  /// read. Works once per window, which then takes no more samples. Errors: MemoryError, as `accumulate`; DeviceError, as
+  /// `flush`.
   void close_blocks() { core_.close_blocks(); }
 
   /// Forgets the window that has begun.

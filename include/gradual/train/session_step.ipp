@@ -113,9 +113,9 @@ void SessionStep<Arena, Opaque>::apply(Window& window, double weight, F put) {
 
 template <class Arena, class Opaque>
 void SessionStep<Arena, Opaque>::discard(Window& window) {
-  go_back(window);
   window.clear();
   forget_scale(window.arena());
+  go_back(window);
 }
 
 template <class Arena, class Opaque>

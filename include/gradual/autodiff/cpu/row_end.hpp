@@ -14,7 +14,9 @@ class RowEnd {
 
   static constexpr bool is_read(const Slot& slot) { return is_read_with_element(slot) || slot.source == Source::join; }
   static constexpr bool is_stored(const Slot& slot) { return slot.stored && !slot.uniform && !is_reduced(slot); }
-  static constexpr bool is_repeated(const Slot& slot) { return slot.source == Source::view && slot.stride[Body::rank - 1] == 0; }
+  static constexpr bool is_repeated(const Slot& slot) {
+    return slot.source == Source::view && slot.stride[Body::rank - 1] == 0;
+  }
   static constexpr bool is_copied(const Slot& slot) { return is_read(slot) || is_stored(slot); }
 
   /// Whether all that is copied or reduced has this type and lies in order.

@@ -1,6 +1,7 @@
 #pragma once
 #include <gradual/autodiff/elementwise.hpp>
 #include <gradual/autodiff/ops/constant.hpp>
+#include <gradual/autodiff/ops/convert.hpp>
 #include <gradual/autodiff/ops/equal.hpp>
 #include <gradual/core/math/bits.hpp>
 
@@ -26,7 +27,8 @@ struct Where {
 
 constexpr Var where(Var condition, Var yes, Var no) {
   const bool wider = condition.valid() && no.valid() && condition.dtype() == DType::f64 && no.dtype() != DType::f64;
-  if (wider) return elementwise<Where>(condition == 0.0, no, yes);  // in the branches' type, small numbers would be 0
+  if (wider)  // in the branches' type, small numbers would be 0
+    return elementwise<Where>(convert(condition == 0.0, DType::f32), no, yes);
   return elementwise<Where>(condition, yes, no);
 }
 
