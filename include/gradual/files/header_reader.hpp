@@ -102,7 +102,7 @@ class HeaderReader : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Head
   static constexpr const char* incomplete = "needs dtype, shape and data_offsets";
   static constexpr const char* malformed = "has a malformed shape or range";
   [[noreturn]] void refuse(const std::string& why) const { throw FileError(path_ + ": " + why); }
-  void require_utf8(std::string_view text) const {  // which half of a surrogate pair is not; the parser passes over some
+  void require_utf8(std::string_view text) const {  // the parser accepts an escaped low half of a surrogate pair alone
     if (!is_utf8(text)) refuse("has text that is not UTF-8");
   }
   [[noreturn]] void refuse_tensor(const char* why) const { refuse("tensor '" + entry_.name + "' " + why); }

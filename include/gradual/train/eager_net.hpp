@@ -92,7 +92,7 @@ class LearnerOf<EagerNet<R, std::function<Recorded(EagerTape&, std::span<const E
     return {values.begin(), values.end()};
   }
 
-  /// Derives the ranges of labels from the loss of one sample, which it records for that. Errors: DataError; TapeError for
+  /// Derives the ranges of labels, and which input is the weight, from the loss of one sample. Errors: DataError; TapeError for
   /// parameters declared after others had been given values; OptionError where this was moved from.
   void validate(const Data& data) {
     if (net_.empty()) refuse_moved();
